@@ -1,0 +1,3 @@
+//! The `harn` binary.
+
+fn main() {}
