@@ -1,0 +1,41 @@
+//! Exit codes: the list scripts rely on. `harn run` returns its program's own codes besides these.
+
+use std::process::ExitCode;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Ok,
+    /// harn failed.
+    Failed,
+    /// Wrong command line.
+    Usage,
+    /// A bug in harn.
+    Internal,
+    /// The program to run is there but cannot be executed.
+    NotExecutable,
+    /// There is no such program to run.
+    NotFound,
+    /// What the hosted program returned.
+    Program(u8),
+}
+
+impl Exit {
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Failed => 1,
+            Self::Usage => 64,
+            Self::Internal => 70,
+            Self::NotExecutable => 126,
+            Self::NotFound => 127,
+            Self::Program(code) => code,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        exit.code().into()
+    }
+}
