@@ -2,5 +2,16 @@
 //!
 //! This file is the map and nothing else; `docs/architecture.md` tells how the rooms fit together.
 
+pub mod adapter;
+pub mod cli;
+pub mod command;
+pub mod config;
 pub mod continuity;
+pub mod event;
+pub mod exit;
+pub mod process;
 pub mod repo;
+pub mod store;
+pub mod supervisor;
+pub mod terminal;
+pub mod text;

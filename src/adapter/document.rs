@@ -1,0 +1,98 @@
+//! Finds the end of the first JSON object in a stream.
+//!
+//! Pure. A harness may keep a hook's stdin open for ever, so a hook reads to the end of the first object and never
+//! waits for the end of the file.
+
+/// Watches bytes go by and says where the first object ends.
+#[derive(Debug, Default)]
+pub struct DocumentEnd {
+    depth: usize,
+    seen: usize,
+    in_string: bool,
+    escaped: bool,
+}
+
+/// What the bytes so far hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// More bytes are needed.
+    Incomplete,
+    /// The object takes this many bytes from the start of the stream.
+    Complete(usize),
+    /// The stream does not begin with an object.
+    NotAnObject,
+}
+
+impl DocumentEnd {
+    /// Looks at the next bytes of the stream.
+    pub fn push(&mut self, bytes: &[u8]) -> Progress {
+        for &byte in bytes {
+            self.seen += 1;
+            if self.in_string {
+                match byte {
+                    _ if self.escaped => self.escaped = false,
+                    b'\\' => self.escaped = true,
+                    b'"' => self.in_string = false,
+                    _ => {}
+                }
+                continue;
+            }
+            match byte {
+                b'{' | b'[' if byte == b'{' || self.depth > 0 => self.depth += 1,
+                b'}' | b']' if self.depth > 0 => {
+                    self.depth -= 1;
+                    if self.depth == 0 {
+                        return Progress::Complete(self.seen);
+                    }
+                }
+                b'"' if self.depth > 0 => self.in_string = true,
+                _ if self.depth > 0 => {}
+                // A byte order mark or blanks may come first.
+                b' ' | b'\t' | b'\r' | b'\n' | 0xEF | 0xBB | 0xBF => {}
+                _ => return Progress::NotAnObject,
+            }
+        }
+        Progress::Incomplete
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn braces_in_strings_do_not_count() {
+        let text = br#" {"a":"}\"]","b":[{}]} trailing"#;
+        assert_eq!(DocumentEnd::default().push(text), Progress::Complete(text.len() - 9));
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused_at_its_first_byte() {
+        for text in ["[1]", "null", "x{", "\"{}\""] {
+            assert_eq!(DocumentEnd::default().push(text.as_bytes()), Progress::NotAnObject, "{text}");
+        }
+        assert_eq!(DocumentEnd::default().push(b" \n"), Progress::Incomplete);
+    }
+
+    proptest! {
+        #[test]
+        fn any_chunking_finds_the_same_end(cuts in proptest::collection::vec(0_usize..40, 0..6)) {
+            let text = br#"{"k":"\\\"{","n":[1,{"m":null}]}{"next":1}"#;
+            let mut end = DocumentEnd::default();
+            let mut cuts = cuts;
+            cuts.sort_unstable();
+            cuts.push(text.len());
+            let mut from = 0;
+            let mut found = Progress::Incomplete;
+            for cut in cuts {
+                if found == Progress::Incomplete {
+                    found = end.push(&text[from..cut.max(from)]);
+                    from = cut.max(from);
+                }
+            }
+            prop_assert_eq!(found, Progress::Complete(32));
+        }
+    }
+}

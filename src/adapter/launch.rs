@@ -1,0 +1,93 @@
+//! What a harness's command line means, and how harn's hooks get into one run of it.
+//!
+//! Which way the hooks take is the adapter's own business; the user's files are never written.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::claude_code;
+use super::manifest::{Manifest, Version};
+
+/// A run about to start.
+#[expect(missing_debug_implementations, reason = "holds a closure")]
+pub struct Request<'a> {
+    pub manifest: &'a Manifest,
+    /// Of the program itself; none: not known.
+    pub version: Option<&'a Version>,
+    /// As the user typed them.
+    pub args: &'a [OsString],
+    pub cwd: &'a Path,
+    /// Where a generated file may be put.
+    pub file: &'a Path,
+    /// The hook's command line for `sh`, by native event; the same in every run.
+    pub command: &'a dyn Fn(&str) -> String,
+}
+
+/// What to start instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wiring {
+    pub args: Vec<OsString>,
+    /// Content of the generated file, if this harness needs one.
+    pub file: Option<Vec<u8>>,
+}
+
+/// Why a run cannot be wired. The run itself goes on as the user typed it.
+#[derive(Debug, thiserror::Error)]
+pub enum WiringError {
+    #[error("cannot read the settings {path}: {source}", path = path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("the settings passed are not valid JSON: {0}")]
+    Json(serde_json::Error),
+    #[error("{0} of the settings passed has an unexpected shape")]
+    Shape(&'static str),
+}
+
+/// Whether this command line starts a session at all.
+pub fn starts_session(manifest: &Manifest, args: &[OsString]) -> bool {
+    let launch = &manifest.launch;
+    let is_one_of = |arg: &OsString, words: &[String]| words.iter().any(|word| arg == word.as_str());
+    if args.first().is_some_and(|first| is_one_of(first, &launch.management)) {
+        return false;
+    }
+    !args
+        .iter()
+        .take_while(|arg| *arg != "--")
+        .any(|arg| is_one_of(arg, &launch.information_flags))
+}
+
+/// Wires harn's hooks into the run.
+pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
+    match request.manifest.id.as_str() {
+        "claude-code" => claude_code::wire(request),
+        _ => Ok(Wiring { args: request.args.to_vec(), file: None }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapter::registry;
+
+    #[test]
+    fn management_and_information_start_no_session() {
+        let manifest = registry::load("claude-code").unwrap();
+        let starts = |line: &str| {
+            let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            starts_session(&manifest, &args)
+        };
+        let verdicts = ["mcp list", "--version", "-p hi -h", "", "-c", "fix the mcp", "-p -- --help"]
+            .map(|line| (line, starts(line)));
+        assert_eq!(
+            verdicts,
+            [
+                ("mcp list", false),
+                ("--version", false),
+                ("-p hi -h", false),
+                ("", true),
+                ("-c", true),
+                ("fix the mcp", true),
+                ("-p -- --help", true),
+            ]
+        );
+    }
+}

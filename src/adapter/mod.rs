@@ -1,0 +1,15 @@
+//! Adapters: what harn knows of each harness, and the translation both ways.
+//!
+//! Facts lie in `adapters/<id>/adapter.toml` and are compiled in; the first condition goes into `<harness>.rs` here.
+//! `decode` turns a harness's JSON into a `Signal`, `reply` a decision into the harness's own JSON; both are pure. No
+//! other room knows a harness by name.
+
+pub mod claude_code;
+pub mod decode;
+pub mod document;
+pub mod launch;
+pub mod manifest;
+pub mod registry;
+pub mod reply;
+
+pub use manifest::Manifest;

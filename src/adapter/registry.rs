@@ -1,0 +1,57 @@
+//! The manifests that are compiled in.
+//!
+//! Definitions never come from the directory an agent works in. A hook parses its own manifest and no other.
+
+use super::manifest::Manifest;
+
+/// Folder name and text of each manifest.
+const MANIFESTS: [(&str, &str); 1] =
+    [("claude-code", include_str!("../../adapters/claude-code/adapter.toml"))];
+
+/// Why a manifest could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryError {
+    #[error("there is no adapter {0:?}")]
+    Unknown(String),
+    #[error("the manifest of adapter {id:?} is damaged: {source}")]
+    Damaged { id: String, source: toml::de::Error },
+}
+
+/// The ids of all adapters.
+pub fn ids() -> impl Iterator<Item = &'static str> {
+    MANIFESTS.iter().map(|(id, _)| *id)
+}
+
+/// One manifest by its id.
+pub fn load(id: &str) -> Result<Manifest, RegistryError> {
+    let (_, text) = MANIFESTS
+        .iter()
+        .find(|(known, _)| *known == id)
+        .ok_or_else(|| RegistryError::Unknown(id.to_owned()))?;
+    toml::from_str(text).map_err(|source| RegistryError::Damaged { id: id.to_owned(), source })
+}
+
+/// The adapter whose harness this program name starts.
+pub fn for_program(name: &str) -> Option<Manifest> {
+    all().find(|manifest| manifest.programs.iter().any(|program| program == name))
+}
+
+/// All manifests; a damaged one is left out (a test keeps them whole).
+pub fn all() -> impl Iterator<Item = Manifest> {
+    ids().filter_map(|id| load(id).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::SCHEMA;
+
+    #[test]
+    fn every_manifest_parses_and_is_named_after_its_folder() {
+        for id in ids() {
+            let manifest = load(id).unwrap();
+            assert_eq!((manifest.id.as_str(), manifest.schema), (id, SCHEMA));
+            assert!(!manifest.name.is_empty() && !manifest.programs.is_empty());
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! From a command line to a command, and from its end to an exit code.
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Parser as _;
+use serde::Serialize;
+
+use super::{context, hook, run};
+use crate::cli::{Cli, Command};
+use crate::exit::Exit;
+
+/// Everything the binary does; `args` begin with the program's own name.
+pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let exit = if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Ok
+            };
+            // Nobody is there to read it; the code still tells.
+            return if error.print().is_ok() {
+                exit
+            } else {
+                Exit::Failed
+            }
+            .into();
+        }
+    };
+    // The panic's own message has been printed by then.
+    let ended = panic::catch_unwind(AssertUnwindSafe(|| dispatch(&cli)));
+    ended.unwrap_or(Exit::Internal).into()
+}
+
+fn dispatch(cli: &Cli) -> Exit {
+    let done = match &cli.command {
+        Command::Run(args) => return run::run(args),
+        Command::Hook(args) => return hook::run(args),
+        Command::Context(args) => context::run(args),
+    };
+    done.unwrap_or_else(|error| {
+        complain(&format!("{error:#}"), None);
+        Exit::Failed
+    })
+}
+
+/// Prints text and a line feed.
+pub(super) fn say(text: &str) -> anyhow::Result<Exit> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(b"\n")) {
+        Ok(()) => Ok(Exit::Ok),
+        // Whoever read it has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Ok),
+        Err(error) => Err(error).context("cannot print"),
+    }
+}
+
+/// Prints one JSON document.
+pub(super) fn say_json(document: &impl Serialize) -> anyhow::Result<Exit> {
+    say(&serde_json::to_string(document)?)
+}
+
+/// One line for what failed and why, one for what to do about it.
+pub(super) fn complain(what: &dyn std::fmt::Display, hint: Option<&str>) {
+    let mut text = format!("harn: {what}\n");
+    if let Some(hint) = hint {
+        text.push_str("hint: ");
+        text.push_str(hint);
+        text.push('\n');
+    }
+    if let Err(error) = io::stderr().write_all(text.as_bytes()) {
+        tracing::debug!(%error, text, "standard error is closed");
+    }
+}

@@ -1,0 +1,355 @@
+//! `harn hook <adapter> <event>`: what a harness calls.
+//!
+//! Complete in itself: decodes, decides, stores, replies; no runtime, no daemon, no network. Fails open: whatever goes
+//! wrong is logged, and the harness gets exit code 0 and an empty stdout. A watchdog holds the deadline, because a file
+//! system can hang where no limit of harn's reaches.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::briefing;
+use super::checkpoint::{self, Order};
+use super::place;
+use super::session::{self, Session, SessionError};
+use super::stdin::{PayloadError, read_payload};
+use super::{clock, log_file};
+use crate::adapter::decode::{DecodeError, Decoded, decode};
+use crate::adapter::manifest::{EventSpec, Manifest, SignalKind};
+use crate::adapter::registry::{self, RegistryError};
+use crate::adapter::reply::{Decision, reply};
+use crate::cli::HookArgs;
+use crate::continuity::signal::HookInput;
+use crate::continuity::state::Said;
+use crate::continuity::step::{self, Effect};
+use crate::event::{Event, EventBody, EventSource, HarnessId, RunId, Timestamp};
+use crate::exit::Exit;
+use crate::process;
+use crate::store::Layout;
+use crate::store::dir::{DirError, Durability};
+use crate::store::index::{self, Entry, Registration};
+use crate::store::layout::NoHome;
+use crate::supervisor::ownership::{self, Verdict};
+use crate::supervisor::run::{RunDir, Speaker};
+
+/// Of a two-second deadline, what git may take.
+const GIT_LIMIT: Duration = Duration::from_millis(1_500);
+
+/// Why a hook did nothing.
+#[derive(Debug, thiserror::Error)]
+enum HookError {
+    #[error(transparent)]
+    Home(#[from] NoHome),
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    #[error("adapter {adapter} has no event {event:?}")]
+    UnknownEvent { adapter: HarnessId, event: String },
+    #[error(transparent)]
+    Payload(#[from] PayloadError),
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    #[error(transparent)]
+    Store(#[from] DirError),
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    #[error(transparent)]
+    Checkpoint(#[from] checkpoint::CheckpointError),
+    #[error("cannot print the reply: {0}")]
+    Print(io::Error),
+}
+
+/// Runs the hook; the harness never learns of a failure.
+pub(super) fn run(args: &HookArgs) -> Exit {
+    if place::is_disabled() || place::var(place::DEPTH).is_some() {
+        return Exit::Ok;
+    }
+    let layout = match place::layout() {
+        Ok(layout) => layout,
+        // Without a home there is no log to tell it to either.
+        Err(NoHome) => return Exit::Ok,
+    };
+    log_file::begin(&layout, place::var(place::LOG).and_then(|f| f.into_string().ok()).as_deref());
+    if let Err(error) = answer(&layout, args) {
+        tracing::warn!(adapter = args.adapter, event = args.event, %error, "hook did nothing");
+    }
+    Exit::Ok
+}
+
+fn answer(layout: &Layout, args: &HookArgs) -> Result<(), HookError> {
+    let manifest = registry::load(&args.adapter)?;
+    let Some(spec) = manifest.event(&args.event) else {
+        let (adapter, event) = (manifest.id.clone(), args.event.clone());
+        return Err(HookError::UnknownEvent { adapter, event });
+    };
+    let deadline = deadline(spec.signal);
+    let watchdog = Watchdog::start(deadline);
+    let bytes = read_payload(&mut io::stdin().lock())?;
+    let input = match decode(&manifest, spec, &bytes)? {
+        Decoded::Input(input) => *input,
+        Decoded::Ignored(why) => {
+            tracing::info!(why, "payload ignored");
+            return Ok(());
+        }
+    };
+    let now = clock::now();
+    // Waiting for another hook of this session may take half of the time there is.
+    let patience = deadline / 2;
+    let owner = owner(layout, &manifest, &input);
+    let call = Call { layout, manifest: &manifest, spec, input: &input, now, patience };
+    let entry = call.entry()?;
+    if matches!(spec.signal, SignalKind::ToolStarted | SignalKind::ToolFinished)
+        || matches!(spec.signal, SignalKind::ToolFailed | SignalKind::PermissionRequested)
+    {
+        return call.append(&entry, owner);
+    }
+    call.step(&entry, owner, &watchdog)
+}
+
+/// How long a harness may wait for harn, by event.
+fn deadline(signal: SignalKind) -> Duration {
+    Duration::from_millis(match signal {
+        SignalKind::ToolStarted
+        | SignalKind::ToolFinished
+        | SignalKind::ToolFailed
+        | SignalKind::PermissionRequested => 300,
+        SignalKind::PromptSubmitted => 500,
+        SignalKind::SessionEnded => 1_000,
+        SignalKind::SessionStarted
+        | SignalKind::TurnStopped
+        | SignalKind::TurnFailed
+        | SignalKind::CompactionAnnounced
+        | SignalKind::CompactionReported => 2_000,
+    })
+}
+
+/// Ends the process when the deadline passes, unless the reply is on its way.
+struct Watchdog {
+    is_replying: Arc<AtomicBool>,
+}
+
+impl Watchdog {
+    fn start(deadline: Duration) -> Self {
+        let is_replying = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&is_replying);
+        std::thread::spawn(move || {
+            std::thread::sleep(deadline);
+            if !seen.load(Ordering::SeqCst) {
+                tracing::warn!(?deadline, "hook gave up at its deadline");
+                #[expect(clippy::exit, reason = "the main thread may hang in a system call")]
+                std::process::exit(0);
+            }
+        });
+        Self { is_replying }
+    }
+
+    /// From here on the work is finished whatever the time.
+    fn reply(&self) {
+        self.is_replying.store(true, Ordering::SeqCst);
+    }
+}
+
+/// To whom the session of this hook belongs.
+enum Owner {
+    Run(RunId),
+    Nested(RunId),
+    Nobody,
+}
+
+fn owner(layout: &Layout, manifest: &Manifest, input: &HookInput) -> Owner {
+    let Some(id) = place::run_hint() else { return Owner::Nobody };
+    match owner_of_run(layout, manifest, input, &id) {
+        Ok(Verdict::Owned | Verdict::Claim(_)) => Owner::Run(id),
+        Ok(Verdict::Nested) => Owner::Nested(id),
+        Ok(Verdict::Unowned) => Owner::Nobody,
+        Err(error) => {
+            tracing::warn!(%error, "cannot tell whether the run owns this session");
+            Owner::Nobody
+        }
+    }
+}
+
+fn owner_of_run(
+    layout: &Layout,
+    manifest: &Manifest,
+    input: &HookInput,
+    id: &RunId,
+) -> Result<Verdict, DirError> {
+    let Some(dir) = RunDir::open(layout, id)? else { return Ok(Verdict::Unowned) };
+    let Some(run) = dir.read()? else { return Ok(Verdict::Unowned) };
+    let speaker = dir.speaker()?;
+    let claimed = speaker
+        .as_ref()
+        .map(|speaker| speaker.process)
+        .filter(|process| process::is_alive(*process));
+    let is_harness = |seen: &process::Seen| {
+        seen.names.iter().any(|name| manifest.processes.iter().any(|known| known == name))
+    };
+    let root = run.client.unwrap_or(run.host);
+    let verdict = ownership::decide(&process::ancestors(), root, claimed, is_harness);
+    let process = match verdict {
+        Verdict::Claim(process) => Some(process),
+        Verdict::Owned if speaker.is_some_and(|speaker| speaker.session != input.session) => claimed,
+        Verdict::Owned | Verdict::Nested | Verdict::Unowned => None,
+    };
+    if let Some(process) = process {
+        dir.set_speaker(&Speaker { process, session: input.session.clone() })?;
+    }
+    Ok(verdict)
+}
+
+/// One hook call, decoded.
+struct Call<'a> {
+    layout: &'a Layout,
+    manifest: &'a Manifest,
+    spec: &'a EventSpec,
+    input: &'a HookInput,
+    now: Timestamp,
+    patience: Duration,
+}
+
+impl Call<'_> {
+    /// The session's index entry, made at its first event.
+    fn entry(&self) -> Result<Entry, HookError> {
+        match index::find(self.layout, &self.input.session) {
+            Ok(Some(entry)) => return Ok(entry),
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "the index cannot be read"),
+        }
+        let config = place::config_or_default(self.layout);
+        let project = place::project_of(self.manifest, &self.cwd());
+        let registration = Registration {
+            session: &self.input.session,
+            adapter: &self.manifest.id,
+            project: &project,
+            with_user: place::keeps_state_with_user(&config),
+            is_tracked: &place::is_tracked,
+        };
+        Ok(index::register(self.layout, &registration, self.patience)?)
+    }
+
+    fn cwd(&self) -> PathBuf {
+        let told = self.input.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
+        told.or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| Path::new("/").to_owned())
+    }
+
+    /// Events that change no phase: one appended line, folded by whoever needs the state next.
+    fn append(&self, entry: &Entry, owner: Owner) -> Result<(), HookError> {
+        let effects = step::step(&crate::continuity::State::default(), self.input);
+        for effect in effects {
+            let Effect::Record(body) = effect else { continue };
+            let event = Event {
+                id: uuid::Uuid::now_v7().to_string(),
+                seq: 0,
+                at: self.now,
+                session: self.input.session.clone(),
+                run: match &owner {
+                    Owner::Run(id) => Some(id.clone()),
+                    Owner::Nested(_) | Owner::Nobody => None,
+                },
+                adapter: self.manifest.id.clone(),
+                source: EventSource::Hook,
+                body,
+            };
+            session::append_only(self.layout, entry, event, self.patience)?;
+        }
+        Ok(())
+    }
+
+    fn step(&self, entry: &Entry, owner: Owner, watchdog: &Watchdog) -> Result<(), HookError> {
+        let mut session = Session::open(self.layout, entry, self.patience)?;
+        self.settle_owner(&mut session, owner)?;
+        self.follow(&mut session);
+        let mut durability = Durability::Atomic;
+        for effect in step::step(&session.state, self.input) {
+            match effect {
+                Effect::Record(body) => session.record(body, EventSource::Hook, self.now)?,
+                Effect::Checkpoint { trigger, instructions } => {
+                    durability = Durability::Synced;
+                    let order = Order {
+                        trigger,
+                        instructions,
+                        source: EventSource::Hook,
+                        at: self.now,
+                        git_limit: GIT_LIMIT,
+                    };
+                    checkpoint::make(&mut session, order)?;
+                }
+                Effect::Brief { via, attempt } => {
+                    durability = Durability::Synced;
+                    let prepared = briefing::prepare(&session, &attempt, self.now, GIT_LIMIT);
+                    watchdog.reply();
+                    let bytes = reply(self.spec, &Decision::Context(prepared.text.clone()));
+                    print(&bytes).map_err(HookError::Print)?;
+                    session.record(
+                        prepared.injected(attempt, via),
+                        EventSource::Hook,
+                        self.now,
+                    )?;
+                    session.store.write_briefing(&prepared.text)?;
+                }
+                Effect::RememberRequest(text) => self.remember(&mut session, Memory::Request, text),
+                Effect::RememberSummary(text) => self.remember(&mut session, Memory::Summary, text),
+            }
+        }
+        session.save(durability)?;
+        Ok(())
+    }
+
+    /// Says once that a session below a run is not the run's own.
+    fn settle_owner(&self, session: &mut Session, owner: Owner) -> Result<(), HookError> {
+        match owner {
+            Owner::Run(id) => session.run = Some(id),
+            Owner::Nobody => session.run = None,
+            Owner::Nested(outer_run) => {
+                session.run = None;
+                if session.state.session.started_at.is_none() {
+                    let nested = EventBody::SessionNested { outer_run };
+                    session.record(nested, EventSource::Hook, self.now)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The agent moves; where it stands is where git facts come from.
+    fn follow(&self, session: &mut Session) {
+        let facts = &mut session.state.session;
+        for (mine, told) in
+            [(&mut facts.cwd, &self.input.cwd), (&mut facts.transcript, &self.input.transcript)]
+        {
+            if told.is_some() && self.input.agent.is_none() {
+                mine.clone_from(told);
+            }
+        }
+    }
+
+    fn remember(&self, session: &mut Session, memory: Memory, text: String) {
+        if !place::config_or_default(self.layout).capture.prompts {
+            return;
+        }
+        let (slot, limit) = match memory {
+            Memory::Request => {
+                (&mut session.state.work.request, crate::continuity::capsule::REQUEST_CHARS)
+            }
+            Memory::Summary => {
+                (&mut session.state.work.summary, crate::continuity::capsule::SUMMARY_CHARS)
+            }
+        };
+        let text = crate::continuity::mask::mask(&crate::text::shorten(&text, limit));
+        *slot = Some(Said { text, at: self.now });
+    }
+}
+
+enum Memory {
+    Request,
+    Summary,
+}
+
+/// The one write to stdout: a whole document or nothing.
+fn print(bytes: &[u8]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(bytes)?;
+    stdout.flush()
+}

@@ -1,0 +1,195 @@
+//! An open session: its directory, its lock, its state folded up to the newest event.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::continuity::State;
+use crate::event::{Event, EventBody, EventSource, HarnessId, RunId, SessionId, Timestamp};
+use crate::store::dir::{DirError, Durability, Lock};
+use crate::store::format::Read;
+use crate::store::index::{self, Entry};
+use crate::store::log::{self, Tail};
+use crate::store::{Layout, SessionStore};
+
+/// What `state.json` holds: the state and how far into the log it goes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Saved {
+    session: SessionId,
+    adapter: HarnessId,
+    run: Option<RunId>,
+    log_offset: u64,
+    state: State,
+}
+
+/// Why a session cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SessionError {
+    #[error(transparent)]
+    Store(#[from] DirError),
+    #[error("{path} was written by a newer harn (format {version})", path = path.display())]
+    Newer { path: PathBuf, version: u32 },
+}
+
+/// A session with its lock held.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) store: SessionStore,
+    pub(super) state: State,
+    pub(super) id: SessionId,
+    pub(super) adapter: HarnessId,
+    /// The owned run this session belongs to.
+    pub(super) run: Option<RunId>,
+    pub(super) project: PathBuf,
+    /// Lines of the log that could not be read.
+    pub(super) damaged_lines: u64,
+    tail: Tail,
+    /// Held until the session is dropped; a reader holds none.
+    _lock: Option<Lock>,
+}
+
+impl Session {
+    /// Opens a session to change it; waits for its lock as long as `patience`.
+    pub(super) fn open(
+        layout: &Layout,
+        entry: &Entry,
+        patience: Duration,
+    ) -> Result<Self, SessionError> {
+        let store = SessionStore::ensure(&index::open_context(layout, entry)?, &entry.session)?;
+        let lock = store.lock(patience)?;
+        Self::load(store, entry, Some(lock))
+    }
+
+    /// Opens a session to look at it.
+    pub(super) fn view(layout: &Layout, entry: &Entry) -> Result<Self, SessionError> {
+        let store = SessionStore::ensure(&index::open_context(layout, entry)?, &entry.session)?;
+        Self::load(store, entry, None)
+    }
+
+    fn load(store: SessionStore, entry: &Entry, lock: Option<Lock>) -> Result<Self, SessionError> {
+        let mut session = Self {
+            state: State::default(),
+            id: entry.session.clone(),
+            adapter: entry.adapter.clone(),
+            run: None,
+            project: entry.project(),
+            damaged_lines: 0,
+            tail: log::tail(store.dir())?,
+            _lock: lock,
+            store,
+        };
+        let offset = match session.store.read_state::<Saved>()? {
+            Some(Read::Ours(saved)) => {
+                session.state = saved.state;
+                session.run = saved.run;
+                // A log that became shorter was replaced; what it told is in the state already.
+                saved.log_offset.min(session.tail.bytes)
+            }
+            Some(Read::Newer(version)) => {
+                let path = session.store.dir().path().to_owned();
+                return Err(SessionError::Newer { path, version });
+            }
+            Some(Read::Damaged(why)) => {
+                tracing::warn!(why, "the state file is damaged; rebuilding it from the log");
+                if session._lock.is_some() {
+                    session.store.quarantine_state()?;
+                }
+                0
+            }
+            Some(Read::Foreign) | None => 0,
+        };
+        session.fold_from(offset)?;
+        let newest = session.store.generations()?.last().copied().unwrap_or(0);
+        session.state.generation = session.state.generation.max(newest);
+        Ok(session)
+    }
+
+    fn fold_from(&mut self, mut offset: u64) -> Result<(), SessionError> {
+        loop {
+            let batch = log::read_from(self.store.dir(), offset)?;
+            for event in &batch.events {
+                self.state.apply(&event.body, event.at);
+                if event.run.is_some() {
+                    self.run.clone_from(&event.run);
+                }
+            }
+            self.damaged_lines += batch.damaged;
+            if batch.next_offset <= offset {
+                return Ok(());
+            }
+            offset = batch.next_offset;
+        }
+    }
+
+    /// Appends one event and applies it.
+    pub(super) fn record(
+        &mut self,
+        body: EventBody,
+        source: EventSource,
+        at: Timestamp,
+    ) -> Result<(), DirError> {
+        self.state.apply(&body, at);
+        let event = self.event(body, source, at);
+        self.tail.bytes = log::append(self.store.dir(), self.tail, std::slice::from_ref(&event))?;
+        self.tail.is_whole = true;
+        self.tail.last_seq = event.seq;
+        Ok(())
+    }
+
+    fn event(&self, body: EventBody, source: EventSource, at: Timestamp) -> Event {
+        Event {
+            id: uuid::Uuid::now_v7().to_string(),
+            seq: self.tail.last_seq + 1,
+            at,
+            session: self.id.clone(),
+            run: self.run.clone(),
+            adapter: self.adapter.clone(),
+            source,
+            body,
+        }
+    }
+
+    /// Writes the state file.
+    pub(super) fn save(&self, how: Durability) -> Result<(), DirError> {
+        let saved = Saved {
+            session: self.id.clone(),
+            adapter: self.adapter.clone(),
+            run: self.run.clone(),
+            log_offset: self.tail.bytes,
+            state: self.state.clone(),
+        };
+        self.store.write_state(&saved, how)
+    }
+
+    /// Where a capsule lies, for people and for the briefing.
+    pub(super) fn capsule_path(&self, generation: u64) -> String {
+        self.store.capsule_path(generation).display().to_string()
+    }
+
+    /// Where the agent stands, as far as it told.
+    pub(super) fn cwd(&self) -> PathBuf {
+        self.state.session.cwd.as_ref().map_or_else(|| self.project.clone(), PathBuf::from)
+    }
+}
+
+/// Appends one event that changes nothing else: no state is read, none written.
+pub(super) fn append_only(
+    layout: &Layout,
+    entry: &Entry,
+    event: Event,
+    patience: Duration,
+) -> Result<(), DirError> {
+    let store = SessionStore::ensure(&index::open_context(layout, entry)?, &entry.session)?;
+    let _lock = store.lock(patience)?;
+    let tail = log::tail(store.dir())?;
+    let event = Event { seq: tail.last_seq + 1, ..event };
+    log::append(store.dir(), tail, &[event])?;
+    Ok(())
+}
+
+/// The sessions of one project that have an index entry.
+pub(super) fn of_project(layout: &Layout, project: &Path) -> Result<Vec<Entry>, DirError> {
+    let entries = index::entries(layout)?;
+    Ok(entries.into_iter().filter(|entry| entry.project() == project).collect())
+}

@@ -1,0 +1,39 @@
+//! What a harness told a hook, in harn's own words.
+//!
+//! Pure data. `adapter::decode` makes it from the harness's JSON, `continuity::step` reads it.
+
+use crate::event::{
+    CompactionTrigger, HarnessId, PromptOrigin, SessionId, StartSource, TurnEnd, TurnId,
+};
+
+/// One decoded hook call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookInput {
+    pub adapter: HarnessId,
+    pub session: SessionId,
+    /// Where the agent stands now; git facts come from here.
+    pub cwd: Option<String>,
+    pub transcript: Option<String>,
+    pub turn: Option<TurnId>,
+    /// Set when a sub-agent speaks under its parent's session id.
+    pub agent: Option<String>,
+    pub mode: Option<String>,
+    pub model: Option<String>,
+    pub signal: Signal,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Signal {
+    SessionStarted { source: StartSource },
+    SessionEnded { reason: Option<String> },
+    PromptSubmitted { text: String, origin: PromptOrigin },
+    TurnStopped { end: TurnEnd, last_message: Option<String> },
+    ToolStarted { tool: String },
+    ToolFinished { tool: String, ok: bool, wrote: Vec<String> },
+    PermissionRequested { tool: String },
+    CompactionAnnounced { trigger: CompactionTrigger, instructions: Option<String> },
+    CompactionReported { trigger: CompactionTrigger },
+    /// Known to the manifest, of no use to continuity.
+    Other,
+}

@@ -1,0 +1,147 @@
+//! Who runs above whom: processes by id and start time, which together are never reused.
+//!
+//! The only file with two platforms in it: Linux reads `/proc`, elsewhere `ps` is asked. Called by hooks (to find the
+//! harness above them) and by `supervisor/` (to tell a live run from a dead one).
+
+use serde::{Deserialize, Serialize};
+
+/// Steps taken upwards at most; a real chain is far shorter.
+const DEPTH_LIMIT: usize = 64;
+
+/// A process that cannot be mistaken for a later one with the same id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    pub pid: u32,
+    /// Start time in a unit of the platform's own; only compared for equality.
+    pub started: u64,
+}
+
+/// A process as the system shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub process: Process,
+    pub parent: u32,
+    /// What it may be called by: command name, program file, first argument.
+    pub names: Vec<String>,
+}
+
+/// Looks at one process.
+pub fn see(pid: u32) -> Option<Seen> {
+    platform::see(pid)
+}
+
+/// This process.
+pub fn own() -> Option<Process> {
+    see(std::process::id()).map(|seen| seen.process)
+}
+
+/// Whether exactly this process still runs.
+pub fn is_alive(process: Process) -> bool {
+    see(process.pid).is_some_and(|seen| seen.process == process)
+}
+
+/// The processes above this one, nearest first.
+pub fn ancestors() -> Vec<Seen> {
+    let mut chain = Vec::new();
+    let mut next = see(std::process::id()).map(|seen| seen.parent);
+    while let Some(seen) = next.filter(|pid| *pid > 1).and_then(see) {
+        next = Some(seen.parent);
+        chain.push(seen);
+        if chain.len() == DEPTH_LIMIT {
+            break;
+        }
+    }
+    chain
+}
+
+fn base_name(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_owned()
+}
+
+#[cfg(target_os = "linux")]
+mod platform {
+    use super::{Process, Seen, base_name};
+
+    pub(super) fn see(pid: u32) -> Option<Seen> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (process, parent, comm) = parse(pid, &stat)?;
+        let mut names = vec![comm];
+        if let Ok(exe) = std::fs::read_link(format!("/proc/{pid}/exe")) {
+            names.push(base_name(&exe.to_string_lossy()));
+        }
+        if let Ok(line) = std::fs::read(format!("/proc/{pid}/cmdline"))
+            && let Some(first) = line.split(|byte| *byte == 0).next()
+        {
+            names.push(base_name(&String::from_utf8_lossy(first)));
+        }
+        Some(Seen { process, parent, names })
+    }
+
+    /// `pid (comm) state ppid … starttime …`; the name may hold blanks and parentheses.
+    fn parse(pid: u32, stat: &str) -> Option<(Process, u32, String)> {
+        let (head, tail) = stat.rsplit_once(')')?;
+        let comm = head.split_once('(')?.1.to_owned();
+        let mut fields = tail.split_whitespace();
+        let state = fields.next()?;
+        if state == "Z" || state == "X" {
+            return None;
+        }
+        let parent = fields.next()?.parse().ok()?;
+        // Field 22 of the whole line, the 18th behind the parent.
+        let started = fields.nth(17)?.parse().ok()?;
+        Some((Process { pid, started }, parent, comm))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_name_with_parentheses_does_not_shift_the_fields() {
+            let stat = "7 (a) b (c) S 3 7 7 0 -1 4 1 0 0 0 0 0 0 0 20 0 1 0 4242 1 1";
+            let process = Process { pid: 7, started: 4242 };
+            assert_eq!(parse(7, stat), Some((process, 3, "a) b (c".to_owned())));
+            assert_eq!(parse(7, &stat.replace(" S ", " Z ")), None);
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod platform {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+    use super::{Process, Seen, base_name};
+
+    pub(super) fn see(pid: u32) -> Option<Seen> {
+        let output = std::process::Command::new("/bin/ps")
+            .args(["-o", "ppid=,lstart=,comm=", "-p", &pid.to_string()])
+            .env("LC_ALL", "C")
+            .output()
+            .ok()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut words = text.split_whitespace();
+        let parent = words.next()?.parse().ok()?;
+        // `Mon Nov 30 21:10:47 2026`: five words of start time, then the program.
+        let mut hasher = DefaultHasher::new();
+        for _ in 0..5 {
+            words.next()?.hash(&mut hasher);
+        }
+        let program: Vec<&str> = words.collect();
+        let names = vec![base_name(&program.join(" "))];
+        Some(Seen { process: Process { pid, started: hasher.finish() }, parent, names })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chain_begins_with_the_parent_and_a_wrong_start_time_is_another_process() {
+        let me = own().unwrap();
+        assert!(is_alive(me));
+        assert!(!is_alive(Process { started: me.started + 1, ..me }));
+        let parent = std::os::unix::process::parent_id();
+        assert_eq!(ancestors().first().map(|seen| seen.process.pid), Some(parent));
+    }
+}

@@ -1,0 +1,15 @@
+//! Everything harn keeps on disk: where it lies, how it is written, who may write it.
+//!
+//! `layout` knows every path, `dir` is the only door to the file system below them. Called by `command/` and
+//! `supervisor/`; the pure rooms never see a file.
+
+pub mod dir;
+pub mod format;
+pub mod index;
+pub mod layout;
+pub mod log;
+pub mod session;
+
+pub use dir::{Dir, DirError};
+pub use layout::Layout;
+pub use session::SessionStore;

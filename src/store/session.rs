@@ -1,0 +1,99 @@
+//! The directory of one session: state, events, capsules, the lock.
+//!
+//! Holds bytes and formats; what they mean is decided elsewhere. All writers take the lock first.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::dir::{Dir, DirError, Durability, Lock};
+use super::format::{self, Read};
+use super::layout::{
+    BRIEFING_FILE, CAPSULES_DIR, LOCK_FILE, STATE_FILE, capsule_file, generation_of, session_key,
+};
+use crate::event::SessionId;
+
+const STATE_LIMIT_BYTES: u64 = 1024 * 1024;
+const CAPSULE_LIMIT_BYTES: u64 = 256 * 1024;
+
+/// An open session directory.
+#[derive(Debug)]
+pub struct SessionStore {
+    dir: Dir,
+}
+
+impl SessionStore {
+    /// Opens a session's directory below `context/`, making it where it is missing.
+    pub fn ensure(context: &Dir, session: &SessionId) -> Result<Self, DirError> {
+        Ok(Self { dir: context.ensure(&session_key(session))? })
+    }
+
+    pub fn lock(&self, patience: Duration) -> Result<Lock, DirError> {
+        self.dir.lock(LOCK_FILE, patience)
+    }
+
+    pub fn dir(&self) -> &Dir {
+        &self.dir
+    }
+
+    /// The state file; `None` where there is none yet.
+    pub fn read_state<T: DeserializeOwned>(&self) -> Result<Option<Read<T>>, DirError> {
+        let bytes = self.dir.read(STATE_FILE, STATE_LIMIT_BYTES)?;
+        Ok(bytes.map(|bytes| format::STATE.read(&bytes)))
+    }
+
+    pub fn write_state<T: Serialize>(&self, state: &T, how: Durability) -> Result<(), DirError> {
+        match format::STATE.write(state) {
+            Ok(bytes) => self.dir.replace(STATE_FILE, &bytes, how),
+            Err(error) => {
+                let source = std::io::Error::other(error);
+                Err(DirError::Io { what: "write", path: self.dir.path().join(STATE_FILE), source })
+            }
+        }
+    }
+
+    /// Puts a damaged state file aside, so that nothing of it is lost.
+    pub fn quarantine_state(&self) -> Result<(), DirError> {
+        if let Some(bytes) = self.dir.read(STATE_FILE, STATE_LIMIT_BYTES)? {
+            self.dir.replace("state.damaged.json", &bytes, Durability::Atomic)?;
+        }
+        Ok(())
+    }
+
+    /// Generations whose capsules exist, in order.
+    pub fn generations(&self) -> Result<Vec<u64>, DirError> {
+        let capsules = match self.dir.child(CAPSULES_DIR) {
+            Ok(capsules) => capsules,
+            Err(error) if error.is_missing() => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut found: Vec<u64> =
+            capsules.names()?.iter().filter_map(|name| generation_of(name)).collect();
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    /// Writes a capsule under its generation; false when that generation is taken.
+    pub fn create_capsule(&self, generation: u64, bytes: &[u8]) -> Result<bool, DirError> {
+        let capsules = self.dir.ensure(CAPSULES_DIR)?;
+        capsules.create(&capsule_file(generation), bytes, Durability::Synced)
+    }
+
+    pub fn read_capsule(&self, generation: u64) -> Result<Option<Vec<u8>>, DirError> {
+        match self.dir.child(CAPSULES_DIR) {
+            Ok(capsules) => capsules.read(&capsule_file(generation), CAPSULE_LIMIT_BYTES),
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub fn capsule_path(&self, generation: u64) -> PathBuf {
+        self.dir.path().join(CAPSULES_DIR).join(capsule_file(generation))
+    }
+
+    /// Keeps the newest briefing for people to read.
+    pub fn write_briefing(&self, text: &str) -> Result<(), DirError> {
+        self.dir.replace(BRIEFING_FILE, text.as_bytes(), Durability::Atomic)
+    }
+}

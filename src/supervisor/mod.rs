@@ -1,0 +1,5 @@
+//! Owned runs: their records, and which sessions are theirs.
+
+pub mod ownership;
+pub mod run;
+pub mod version;

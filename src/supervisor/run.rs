@@ -1,0 +1,181 @@
+//! The record of an owned run, in the user's state directory.
+//!
+//! `runs/<run id>/run.json` is written by `harn run`, `session.json` beside it by the first hook that speaks for the
+//! run, `settings.json` is the generated wiring. All go when the run ends; what a killed run left is swept by the next
+//! one.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{HarnessId, RunId, SessionId, Timestamp};
+use crate::process::{self, Process};
+use crate::store::dir::{Dir, DirError, Durability};
+use crate::store::format::{self, Read};
+use crate::store::layout::Layout;
+
+const RECORD_FILE: &str = "run.json";
+const SPEAKER_FILE: &str = "session.json";
+const SETTINGS_FILE: &str = "settings.json";
+const FILES: [&str; 3] = [RECORD_FILE, SPEAKER_FILE, SETTINGS_FILE];
+const LIMIT_BYTES: u64 = 64 * 1024;
+
+/// One owned run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    pub id: RunId,
+    pub name: Option<String>,
+    pub adapter: HarnessId,
+    /// The hosting harn process.
+    pub host: Process,
+    /// The program as harn started it; none until it runs.
+    pub client: Option<Process>,
+    pub started_at: Timestamp,
+}
+
+/// Who speaks for a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Speaker {
+    pub process: Process,
+    /// The session it spoke of last.
+    pub session: SessionId,
+}
+
+/// An open run directory.
+#[derive(Debug)]
+pub struct RunDir {
+    dir: Dir,
+}
+
+impl RunDir {
+    /// Makes the directory of a new run.
+    pub fn create(layout: &Layout, id: &RunId) -> Result<Self, DirError> {
+        let runs = Dir::ensure_trusted(&layout.runs())?;
+        Ok(Self { dir: runs.ensure(id.as_str())? })
+    }
+
+    /// The directory of a run by an id from the environment; `None` when there is none.
+    pub fn open(layout: &Layout, id: &RunId) -> Result<Option<Self>, DirError> {
+        let is_plain = id.as_str().bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if !is_plain || id.as_str().is_empty() {
+            return Ok(None);
+        }
+        match Dir::open_trusted(&layout.runs()).and_then(|runs| runs.child(id.as_str())) {
+            Ok(dir) => Ok(Some(Self { dir })),
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub fn read(&self) -> Result<Option<Run>, DirError> {
+        self.read_file(RECORD_FILE, format::RUN)
+    }
+
+    pub fn write(&self, run: &Run) -> Result<(), DirError> {
+        self.write_file(RECORD_FILE, run)
+    }
+
+    pub fn speaker(&self) -> Result<Option<Speaker>, DirError> {
+        self.read_file(SPEAKER_FILE, format::RUN)
+    }
+
+    pub fn set_speaker(&self, speaker: &Speaker) -> Result<(), DirError> {
+        self.write_file(SPEAKER_FILE, speaker)
+    }
+
+    /// Where the generated settings go; the name is the same for the whole run.
+    pub fn settings_path(&self) -> PathBuf {
+        self.dir.path().join(SETTINGS_FILE)
+    }
+
+    pub fn write_settings(&self, bytes: &[u8]) -> Result<(), DirError> {
+        self.dir.replace(SETTINGS_FILE, bytes, Durability::Atomic)
+    }
+
+    fn read_file<T: serde::de::DeserializeOwned>(
+        &self,
+        name: &str,
+        format: format::Format,
+    ) -> Result<Option<T>, DirError> {
+        let bytes = self.dir.read(name, LIMIT_BYTES)?;
+        Ok(bytes.and_then(|bytes| match format.read(&bytes) {
+            Read::Ours(content) => Some(content),
+            Read::Foreign | Read::Newer(_) | Read::Damaged(_) => None,
+        }))
+    }
+
+    fn write_file<T: Serialize>(&self, name: &str, content: &T) -> Result<(), DirError> {
+        match format::RUN.write(content) {
+            Ok(bytes) => self.dir.replace(name, &bytes, Durability::Atomic),
+            Err(error) => Err(DirError::Io {
+                what: "write",
+                path: self.dir.path().join(name),
+                source: std::io::Error::other(error),
+            }),
+        }
+    }
+}
+
+/// Removes everything a run has left.
+pub fn remove(layout: &Layout, id: &RunId) -> Result<(), DirError> {
+    let runs = Dir::open_trusted(&layout.runs())?;
+    remove_in(&runs, id.as_str())
+}
+
+fn remove_in(runs: &Dir, name: &str) -> Result<(), DirError> {
+    let dir = runs.child(name)?;
+    for file in dir.names()? {
+        if FILES.contains(&file.as_str()) || file.ends_with(".tmp") {
+            dir.remove(&file)?;
+        }
+    }
+    runs.remove_dir(name)
+}
+
+/// Removes what runs left whose harn is gone.
+pub fn sweep(layout: &Layout) -> Result<(), DirError> {
+    let runs = Dir::ensure_trusted(&layout.runs())?;
+    for name in runs.names()? {
+        let Ok(dir) = runs.child(&name) else { continue };
+        let record = RunDir { dir }.read()?;
+        // A run without a record is either just being made or was never finished: its id holds the time.
+        let is_dead = match record {
+            Some(run) => !process::is_alive(run.host),
+            None => is_old(&name),
+        };
+        if is_dead {
+            remove_in(&runs, &name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a run id (a UUID v7) was made long enough ago that its record must be there by now.
+fn is_old(name: &str) -> bool {
+    const GRACE_S: u64 = 600;
+    let Some(made) = uuid::Uuid::try_parse(name).ok().and_then(|id| id.get_timestamp()) else {
+        return false;
+    };
+    let now = uuid::Uuid::now_v7().get_timestamp().map_or(0, |stamp| stamp.to_unix().0);
+    now.saturating_sub(made.to_unix().0) > GRACE_S
+}
+
+/// The live runs of this user.
+pub fn live(layout: &Layout) -> Result<Vec<(Run, Option<Speaker>)>, DirError> {
+    let runs = match Dir::open_trusted(&layout.runs()) {
+        Ok(runs) => runs,
+        Err(error) if error.is_missing() => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut found = Vec::new();
+    for name in runs.names()? {
+        let Ok(dir) = runs.child(&name) else { continue };
+        let dir = RunDir { dir };
+        if let Some(run) = dir.read()?
+            && process::is_alive(run.host)
+        {
+            found.push((run, dir.speaker()?));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,28 @@
+//! Hosts a program in a PTY: bytes, sizes, signals and an exit status, and nothing about what the bytes mean.
+//!
+//! The user's terminal and the PTY are two ends that one thread and one poll loop (`host`) join. The program runs below a
+//! tiny `launcher` process, which leads the PTY's session and gives the program a foreground group of its own. Without a
+//! terminal on both standard input and standard output there is no PTY at all (`direct`). Knows no harness and no session;
+//! `command::run` is its caller and listens through an [`Observer`].
+
+mod bridge;
+mod clock;
+mod direct;
+mod flow;
+mod host;
+mod ladder;
+mod launch;
+pub mod launcher;
+mod link;
+mod outcome;
+mod panic;
+mod program;
+mod pty;
+mod signal;
+mod size;
+mod tty;
+
+pub use host::{HostEvent, Observer};
+pub use outcome::{HostError, Outcome};
+pub use program::{Program, run};
+pub use size::Size;

@@ -1,0 +1,178 @@
+//! Signals as values on a descriptor that a poll loop can wait for, and the signal state harn was started with.
+//!
+//! The one user of signal-hook. Whatever the caller of harn had ignored (`nohup`, `trap '' INT`, a background job of a script)
+//! stays ignored: by harn, and so by everything it starts.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::ptr;
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::raw::WithRawSiginfo;
+
+/// A signal that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Received {
+    pub(super) signal: Signal,
+    /// Sent by another process, not by the kernel (a key, a hang-up).
+    pub(super) is_sent: bool,
+}
+
+/// Signals that end a program unless it objects.
+pub(super) const ENDING: [Signal; 4] = [
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGTERM,
+];
+
+#[derive(Debug)]
+pub(super) struct Signals {
+    delivery: SignalDelivery<UnixStream, WithRawSiginfo>,
+}
+
+impl Signals {
+    /// Watches the ending signals that were not ignored, and all of `others`.
+    pub(super) fn watch(others: &[Signal]) -> io::Result<Self> {
+        let ending = ENDING
+            .into_iter()
+            .filter(|signal| !is_ignored(*signal as i32));
+        let numbers: Vec<i32> = ending
+            .chain(others.iter().copied())
+            .map(|signal| signal as i32)
+            .collect();
+        let (read, write) = UnixStream::pair()?;
+        read.set_nonblocking(true)?;
+        write.set_nonblocking(true)?;
+        let delivery = SignalDelivery::with_pipe(read, write, WithRawSiginfo, numbers)?;
+        Ok(Self { delivery })
+    }
+
+    /// Readable when `take` has something.
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.delivery.get_read().as_fd()
+    }
+
+    /// What arrived since the last call; never waits.
+    pub(super) fn take(&mut self) -> Vec<Received> {
+        self.delivery
+            .pending()
+            .filter_map(|info| {
+                let signal = Signal::try_from(info.si_signo).ok()?;
+                Some(Received {
+                    signal,
+                    is_sent: is_sent(&info),
+                })
+            })
+            .collect()
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn is_sent(info: &libc::siginfo_t) -> bool {
+    info.si_code <= 0
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_sent(info: &libc::siginfo_t) -> bool {
+    // Elsewhere the code of a key's signal is not told apart; the kernel's have no sender.
+    info.si_pid != 0
+}
+
+/// Whether this process ignores a signal.
+#[expect(
+    unsafe_code,
+    reason = "nix can only read a disposition by replacing it"
+)]
+fn is_ignored(number: i32) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: without a new action nothing changes; the old one is written to memory of its type.
+    let read = unsafe { libc::sigaction(number, ptr::null(), action.as_mut_ptr()) };
+    // SAFETY: zeroed memory is a valid `sigaction`, filled or not.
+    read == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
+}
+
+/// The blocked and ignored signals that a program has to start with; bit n-1 stands for signal n.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Inherited {
+    blocked: u32,
+    ignored: u32,
+}
+
+/// SIGPIPE is left out: Rust's start-up code ignores it for harn itself, and a program starts with the default.
+const CARRIED: std::ops::RangeInclusive<i32> = 1..=31;
+
+impl Inherited {
+    /// To be called before anything is watched or blocked.
+    pub(super) fn read() -> io::Result<Self> {
+        let mask = SigSet::thread_get_mask()?;
+        let blocked = bits(|signal| mask.contains(signal));
+        let ignored = bits(|signal| signal != Signal::SIGPIPE && is_ignored(signal as i32));
+        Ok(Self { blocked, ignored })
+    }
+
+    /// The blocked signals, for a command line: `Command` starts every process with none.
+    pub(super) fn blocked_text(self) -> String {
+        format!("{:x}", self.blocked)
+    }
+
+    /// The same with the blocked signals that `blocked_text` wrote.
+    pub(super) fn with_blocked_text(self, text: &str) -> Self {
+        Self {
+            blocked: u32::from_str_radix(text, 16).unwrap_or(0),
+            ..self
+        }
+    }
+
+    /// Sets the state for the program that this process is about to become. Called between fork and exec: no allocation.
+    #[expect(unsafe_code, reason = "dispositions are process-wide")]
+    pub(super) fn restore(self) -> nix::Result<()> {
+        let mut mask = SigSet::empty();
+        for number in CARRIED {
+            let Ok(signal) = Signal::try_from(number) else {
+                continue;
+            };
+            let bit = 1 << (number - 1);
+            if self.ignored & bit != 0 {
+                // SAFETY: ignoring runs no code of ours.
+                if unsafe { libc::signal(number, libc::SIG_IGN) } == libc::SIG_ERR {
+                    return Err(Errno::last());
+                }
+            }
+            if self.blocked & bit != 0 {
+                mask.add(signal);
+            }
+        }
+        pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None)
+    }
+}
+
+fn bits(holds: impl Fn(Signal) -> bool) -> u32 {
+    CARRIED
+        .filter(|number| Signal::try_from(*number).is_ok_and(&holds))
+        .fold(0, |bits, number| bits | 1 << (number - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocked_signals_survive_a_command_line() {
+        let state = Inherited {
+            blocked: 0x8000_4002,
+            ignored: 1,
+        };
+        let carried = Inherited {
+            blocked: 0,
+            ignored: 1,
+        }
+        .with_blocked_text(&state.blocked_text());
+        assert_eq!(carried, state);
+    }
+}

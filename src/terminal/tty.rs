@@ -1,0 +1,171 @@
+//! The user's terminal: its bytes, its size, and its modes, which it gets back on every way out.
+//!
+//! The inherited descriptors are shared with the user's shell, so no flag of theirs is ever changed. The terminal is opened
+//! again by name, which gives descriptions of our own that can be non-blocking. Where that is refused (another user's
+//! terminal after `su`) the inherited ones serve, with writes small enough for what poll promises.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::sync::{Mutex, PoisonError};
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
+use nix::unistd::ttyname;
+
+use super::size::Size;
+
+/// Largest write to a descriptor that may block: poll calls a terminal writable when this much fits.
+const BLOCKING_WRITE_BYTES: usize = 256;
+
+/// Whether there is a user at a terminal: one to read from and one to print to.
+pub(super) fn is_present() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+#[derive(Debug)]
+pub(super) struct Tty {
+    input: File,
+    output: File,
+    write_limit: usize,
+}
+
+impl Tty {
+    pub(super) fn open() -> io::Result<Self> {
+        let input = match open_again(io::stdin().as_fd(), OpenOptions::new().read(true)) {
+            Ok(file) => file,
+            Err(_) => inherited(io::stdin().as_fd())?,
+        };
+        let (output, write_limit) =
+            match open_again(io::stdout().as_fd(), OpenOptions::new().write(true)) {
+                Ok(file) => (file, usize::MAX),
+                Err(_) => (inherited(io::stdout().as_fd())?, BLOCKING_WRITE_BYTES),
+            };
+        Ok(Self {
+            input,
+            output,
+            write_limit,
+        })
+    }
+
+    pub(super) fn input_fd(&self) -> BorrowedFd<'_> {
+        self.input.as_fd()
+    }
+
+    pub(super) fn output_fd(&self) -> BorrowedFd<'_> {
+        self.output.as_fd()
+    }
+
+    /// To be called when poll says so. 0 is a hang-up.
+    pub(super) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        (&self.input).read(buffer)
+    }
+
+    /// To be called when poll says so, or at any time on a description of our own.
+    pub(super) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        (&self.output).write(bytes.get(..self.write_limit).unwrap_or(bytes))
+    }
+
+    /// Whether a write may be tried without asking poll first.
+    pub(super) fn is_nonblocking(&self) -> bool {
+        self.write_limit == usize::MAX
+    }
+
+    #[expect(unsafe_code, reason = "the size in cells and pixels has no safe call")]
+    pub(super) fn size(&self) -> io::Result<Size> {
+        use std::os::fd::AsRawFd as _;
+        let mut size = libc::winsize {
+            ws_row: 0,
+            ws_col: 0,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        // SAFETY: the request fills a `winsize`.
+        let done = unsafe { libc::ioctl(self.output.as_raw_fd(), libc::TIOCGWINSZ, &raw mut size) };
+        Errno::result(done)?;
+        Ok(Size {
+            rows: size.ws_row,
+            cols: size.ws_col,
+            width_px: size.ws_xpixel,
+            height_px: size.ws_ypixel,
+        })
+    }
+
+    /// The modes as they are.
+    pub(super) fn modes(&self) -> io::Result<Termios> {
+        Ok(tcgetattr(&self.input)?)
+    }
+}
+
+fn open_again(fd: BorrowedFd<'_>, options: &mut OpenOptions) -> io::Result<File> {
+    options
+        .custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK)
+        .open(ttyname(fd)?)
+}
+
+fn inherited(fd: BorrowedFd<'_>) -> io::Result<File> {
+    Ok(fd.try_clone_to_owned()?.into())
+}
+
+/// The modes to give back, reachable from a panic hook.
+static KEPT: Mutex<Option<(File, Termios)>> = Mutex::new(None);
+
+/// While this lives the terminal is raw. There is one in a process.
+#[derive(Debug)]
+pub(super) struct RawMode;
+
+impl RawMode {
+    pub(super) fn enter(tty: &Tty) -> io::Result<Self> {
+        let modes = tty.modes()?;
+        let mut raw = modes.clone();
+        cfmakeraw(&mut raw);
+        *KEPT.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((tty.input.try_clone()?, modes));
+        let guard = Self;
+        set_modes(&tty.input, &raw)?;
+        Ok(guard)
+    }
+
+    /// Raw again after something else had the terminal (a shell, while we were stopped from outside).
+    pub(super) fn renew(tty: &Tty) -> io::Result<()> {
+        let mut raw = tty.modes()?;
+        cfmakeraw(&mut raw);
+        set_modes(&tty.input, &raw)
+    }
+}
+
+impl Drop for RawMode {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// Whether a terminal is held in raw mode right now.
+pub(super) fn is_held() -> bool {
+    KEPT.lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .is_some()
+}
+
+/// Gives the terminal its modes back; nothing happens when that was done.
+pub(super) fn give_back() {
+    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some((file, modes)) = kept
+        && let Err(error) = set_modes(&file, &modes)
+    {
+        // The terminal is gone; there is nothing to give back to.
+        tracing::debug!(%error, "terminal modes not restored");
+    }
+}
+
+/// At once, not after the output has drained: a stalled terminal would hold us here.
+fn set_modes(file: &File, modes: &Termios) -> io::Result<()> {
+    loop {
+        match tcsetattr(file, SetArg::TCSANOW, modes) {
+            Err(Errno::EINTR) => {}
+            done => return Ok(done?),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Text that came from outside, made fit for a terminal or a briefing.
+//!
+//! Pure. Everything harn prints or injects that holds somebody else's words goes through here first.
+
+/// Removes control and bidirectional-override characters; keeps line feeds, turns tabs into blanks.
+///
+/// An escape sequence loses its ESC and stays visible as harmless text.
+pub fn printable(text: &str) -> String {
+    text.chars()
+        .filter_map(|c| match c {
+            '\n' => Some('\n'),
+            '\t' => Some(' '),
+            c if c.is_control() || is_invisible(c) => None,
+            c => Some(c),
+        })
+        .collect()
+}
+
+/// `printable`, on one line: line feeds become blanks.
+pub fn one_line(text: &str) -> String {
+    printable(text).replace('\n', " ")
+}
+
+/// The first `limit` characters, with `…` when something was left out; never cuts a character.
+pub fn shorten(text: &str, limit: usize) -> String {
+    let mut chars = text.char_indices();
+    match chars.nth(limit) {
+        None => text.to_owned(),
+        Some(_) => {
+            let mut short: String = text.chars().take(limit.saturating_sub(1)).collect();
+            short.push('…');
+            short
+        }
+    }
+}
+
+/// A duration for people: `3 s`, `12 min`, `2 h`, `5 d`.
+pub fn age(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    match seconds {
+        0..=119 => format!("{seconds} s"),
+        120..=7_199 => format!("{} min", seconds / 60),
+        7_200..=172_799 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// Bidi controls, zero-width marks and tag characters: what can make a line read as another line.
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{061C}'
+            | '\u{200B}'..='\u{200F}'
+            | '\u{2028}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}'
+            | '\u{FEFF}'
+            | '\u{E0000}'..='\u{E007F}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_and_bidi_overrides_lose_their_power() {
+        assert_eq!(printable("a\x1b[31mb\u{202e}c\r\n\td\u{9b}"), "a[31mbc\n d");
+    }
+
+    #[test]
+    fn a_cut_text_says_so_and_counts_characters() {
+        assert_eq!(shorten("äöüß", 4), "äöüß");
+        assert_eq!(shorten("äöüßx", 4), "äöü…");
+    }
+}
