@@ -48,10 +48,6 @@ fn repo(dirty: DirtyList) -> RepoSnapshot {
 }
 
 fn known(snapshot: RepoSnapshot) -> RepoState {
-    known(Box::new(snapshot))
-}
-
-fn known(snapshot: RepoSnapshot) -> RepoState {
     RepoState::Known(Box::new(snapshot))
 }
 
@@ -86,7 +82,7 @@ fn outside_git_nothing_is_called_unchanged() {
 
 #[test]
 fn a_side_that_failed_or_timed_out_is_unknown_and_says_why() {
-    let known = self::known(repo(list(&[], 9)));
+    let repository = known(repo(list(&[], 9)));
     let failed = RepoState::Failed {
         reason: "bad HEAD\u{1b}".to_owned(),
     };
@@ -109,7 +105,7 @@ fn a_side_that_failed_or_timed_out_is_unknown_and_says_why() {
 
 #[test]
 fn a_repository_that_appears_or_vanishes_is_told() {
-    let known = self::known(repo(list(&[], 9)));
+    let repository = known(repo(list(&[], 9)));
     let drift = |a: &RepoState, b: &RepoState| Drift::between(a, b).findings;
     assert_eq!(
         drift(&RepoState::NotARepository, &repository),

@@ -308,11 +308,12 @@ impl<'a> Walk<'a> {
             return;
         }
         let Ok(kind) = found.file_type() else { return };
-        if let Some(file) = find(files, &name, fold, |it| it.name, b"")
-            && (!kind.is_dir() || self.is_submodule(file.at))
-        {
-            file.is_seen = true;
-            self.tracked(file.at, || found.metadata(), outcome);
+        if let Some(file) = find(files, &name, fold, |it| it.name, b"") {
+            // A directory in place of a file: git tells only that the file is gone.
+            if !kind.is_dir() || self.is_submodule(file.at) {
+                file.is_seen = true;
+                self.tracked(file.at, || found.metadata(), outcome);
+            }
             return;
         }
         if kind.is_dir()
