@@ -1,36 +1,254 @@
-//! `harn run`: hosts a program and returns its exit code.
+//! `harn run`: hosts a program; for a known harness, with harn's hooks wired into this one run.
+//!
+//! Whatever keeps the hooks from being wired is told in one line, and the program runs all the same.
 
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::dispatch::complain;
+use super::{clock, log_file, place};
+use crate::adapter::launch::{self, Request, WiringError};
+use crate::adapter::{Manifest, registry};
 use crate::cli::RunArgs;
+use crate::event::RunId;
 use crate::exit::Exit;
-use crate::terminal::{self, HostError, Program};
+use crate::process;
+use crate::store::Layout;
+use crate::store::dir::DirError;
+use crate::store::layout::NoHome;
+use crate::supervisor::run::{self, Run, RunDir};
+use crate::supervisor::version;
+use crate::terminal::{self, HostError, HostEvent, Program};
 
 pub(super) fn run(args: &RunArgs) -> Exit {
-    let Some((path, rest)) = args.program.split_first() else {
-        return Exit::Usage;
+    let Some((path, rest)) = args.program.split_first() else { return Exit::Usage };
+    let manifest = match manifest(args, path) {
+        Ok(manifest) => manifest,
+        Err(error) => {
+            let known: Vec<&str> = registry::ids().collect();
+            complain(&error, Some(&format!("adapters: {}", known.join(", "))));
+            return Exit::Usage;
+        }
     };
-    let program = Program {
-        path: Path::new(path),
-        args: rest,
-        env: &[],
-    };
-    let error = match terminal::run(&program, &mut |_| {}) {
-        Ok(outcome) => return Exit::Program(outcome.code()),
-        Err(error) => error,
-    };
-    let (exit, hint) = match &error {
-        HostError::NotFound(_) => (
-            Exit::NotFound,
-            Some("check the spelling, or give the program's path"),
-        ),
-        HostError::NotExecutable { .. } => (
-            Exit::NotExecutable,
-            Some("check the file's permissions and its first line"),
-        ),
+    if place::is_disabled() {
+        return host(path, rest, None);
+    }
+    if let Some(outer) = outer_run() {
+        return pass_through(path, rest, &outer);
+    }
+    let session = manifest.filter(|manifest| launch::starts_session(manifest, rest));
+    let Some(manifest) = session else { return host(path, rest, None) };
+    match Owned::prepare(&manifest, path, rest, args) {
+        Ok(owned) => {
+            let wired = owned.args.clone();
+            host(path, wired.as_deref().unwrap_or(rest), Some(owned))
+        }
+        Err(error) => {
+            complain(
+                &format!("hooks are not wired: {error}"),
+                Some("the program runs without checkpoints and briefings"),
+            );
+            host(path, rest, None)
+        }
+    }
+}
+
+/// The adapter named, or the one whose harness this program is.
+fn manifest(args: &RunArgs, path: &OsStr) -> Result<Option<Manifest>, registry::RegistryError> {
+    if let Some(id) = &args.adapter {
+        return registry::load(id).map(Some);
+    }
+    let name = Path::new(path).file_name().and_then(OsStr::to_str);
+    Ok(name.and_then(registry::for_program))
+}
+
+/// The live run that this process is part of.
+fn outer_run() -> Option<RunId> {
+    let id = place::run_hint()?;
+    let layout = place::layout().ok()?;
+    let run = RunDir::open(&layout, &id).ok()??.read().ok()??;
+    process::ancestors().iter().any(|seen| seen.process == run.host).then_some(id)
+}
+
+/// Inside an owned session the program takes harn's place: no second PTY, no second wiring.
+fn pass_through(path: &OsStr, args: &[OsString], outer: &RunId) -> Exit {
+    complain(&format!("already inside run {outer}; running the program directly"), None);
+    let error = Command::new(path).args(args).exec();
+    let name = Path::new(path).display();
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            complain(&format!("{name}: not found"), None);
+            Exit::NotFound
+        }
+        _ => {
+            complain(&format!("{name}: cannot be executed: {error}"), None);
+            Exit::NotExecutable
+        }
+    }
+}
+
+fn host(path: &OsStr, args: &[OsString], owned: Option<Owned>) -> Exit {
+    let env = owned.as_ref().map_or_else(Vec::new, Owned::env);
+    let program = Program { path: Path::new(path), args, env: &env };
+    let mut owned = owned;
+    let ended = terminal::run(&program, &mut |event| {
+        if let (HostEvent::Started { pid }, Some(owned)) = (event, &mut owned) {
+            owned.started(pid);
+        }
+    });
+    drop(owned);
+    match ended {
+        Ok(outcome) => Exit::Program(outcome.code()),
+        Err(error) => explain(&error),
+    }
+}
+
+fn explain(error: &HostError) -> Exit {
+    let (exit, hint) = match error {
+        HostError::NotFound(_) => {
+            (Exit::NotFound, Some("check the spelling, or give the program's path"))
+        }
+        HostError::NotExecutable { .. } => {
+            (Exit::NotExecutable, Some("check the file's permissions and its first line"))
+        }
         HostError::Io { .. } | HostError::LauncherLost => (Exit::Failed, None),
     };
-    complain(&error, hint);
+    complain(error, hint);
     exit
+}
+
+/// Why a run cannot be owned.
+#[derive(Debug, thiserror::Error)]
+enum OwnError {
+    #[error(transparent)]
+    Home(#[from] NoHome),
+    #[error(transparent)]
+    Store(#[from] DirError),
+    #[error(transparent)]
+    Wiring(#[from] WiringError),
+    #[error("cannot tell the current directory: {0}")]
+    Directory(std::io::Error),
+    #[error("cannot tell harn's own path: {0}")]
+    OwnPath(std::io::Error),
+    #[error("cannot tell harn's own process")]
+    OwnProcess,
+}
+
+/// A run that harn owns; its files go when it is dropped.
+#[derive(Debug)]
+struct Owned {
+    layout: Layout,
+    dir: RunDir,
+    run: Run,
+    /// The arguments with the wiring in them; none: hooks are not wanted.
+    args: Option<Vec<OsString>>,
+    environment: Vec<(String, String)>,
+}
+
+impl Owned {
+    fn prepare(
+        manifest: &Manifest,
+        path: &OsStr,
+        args: &[OsString],
+        wanted: &RunArgs,
+    ) -> Result<Self, OwnError> {
+        let layout = place::layout()?;
+        log_file::begin(
+            &layout,
+            place::var(place::LOG).and_then(|filter| filter.into_string().ok()).as_deref(),
+        );
+        if let Err(error) = run::sweep(&layout) {
+            tracing::warn!(%error, "old runs are not swept");
+        }
+        let id = RunId::new(uuid::Uuid::now_v7().to_string());
+        let mut owned = Self {
+            dir: RunDir::create(&layout, &id)?,
+            run: Run {
+                id,
+                name: wanted.name.clone(),
+                adapter: manifest.id.clone(),
+                host: process::own().ok_or(OwnError::OwnProcess)?,
+                client: None,
+                started_at: clock::now(),
+            },
+            layout,
+            args: None,
+            environment: owned_environment(manifest),
+        };
+        owned.dir.write(&owned.run)?;
+        if !wanted.no_hooks {
+            owned.args = Some(owned.wire(manifest, path, args)?);
+        }
+        Ok(owned)
+    }
+
+    fn wire(
+        &self,
+        manifest: &Manifest,
+        path: &OsStr,
+        args: &[OsString],
+    ) -> Result<Vec<OsString>, OwnError> {
+        let version = which::which(path).ok().and_then(|path| version::of(&self.layout, &path));
+        let cwd = std::env::current_dir().map_err(OwnError::Directory)?;
+        let harn = own_command()?;
+        let wiring = launch::wire(&Request {
+            manifest,
+            version: version.as_ref(),
+            args,
+            cwd: &cwd,
+            file: &self.dir.settings_path(),
+            command: &|event| format!("{harn} hook {} {event}", manifest.id),
+        })?;
+        if let Some(file) = &wiring.file {
+            self.dir.write_settings(file)?;
+        }
+        Ok(wiring.args)
+    }
+
+    /// The process the session lives in, or below.
+    fn started(&mut self, pid: i32) {
+        self.run.client = u32::try_from(pid).ok().and_then(process::see).map(|seen| seen.process);
+        if let Err(error) = self.dir.write(&self.run) {
+            tracing::warn!(%error, "the run's record is out of date");
+        }
+    }
+
+    fn env(&self) -> Vec<(OsString, Option<OsString>)> {
+        let id = (OsString::from(place::RUN_ID), Some(OsString::from(self.run.id.as_str())));
+        let mut env = vec![id];
+        for (name, value) in &self.environment {
+            env.push((name.into(), Some(value.into())));
+        }
+        env
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if let Err(error) = run::remove(&self.layout, &self.run.id) {
+            tracing::warn!(%error, "the run's files stay until the next sweep");
+        }
+    }
+}
+
+/// What an owned session needs, without what the user has set.
+fn owned_environment(manifest: &Manifest) -> Vec<(String, String)> {
+    let set = manifest.environment.owned.iter();
+    set.filter(|(name, _)| std::env::var_os(name).is_none())
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// harn's path, quoted for `sh`. The name on PATH is preferred where it is this very binary: it survives an upgrade.
+fn own_command() -> Result<String, OwnError> {
+    let own = std::env::current_exe().map_err(OwnError::OwnPath)?;
+    let on_path = which::which("harn").ok().filter(|path| {
+        matches!((path.canonicalize(), own.canonicalize()), (Ok(theirs), Ok(ours)) if theirs == ours)
+    });
+    let path: PathBuf = on_path.unwrap_or(own);
+    let path = path.to_string_lossy();
+    let quoted = shlex::try_quote(&path).map_or_else(|_| path.clone(), |quoted| quoted);
+    Ok(quoted.into_owned())
 }

@@ -127,8 +127,9 @@ fn is_unprintable(ch: char) -> bool {
 }
 
 fn push_hex(out: &mut String, bytes: &[u8]) {
-    const DIGITS: [char; 16] =
-        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
     for byte in bytes {
         let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or('?');
         out.extend(['\\', 'x', digit(byte >> 4), digit(byte & 0xf)]);
@@ -154,7 +155,9 @@ fn unquote(text: &str) -> Option<Vec<u8>> {
 }
 
 fn hex_value(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+    char::from(digit)
+        .to_digit(16)
+        .and_then(|value| u8::try_from(value).ok())
 }
 
 #[cfg(test)]
@@ -165,7 +168,13 @@ mod tests {
 
     #[test]
     fn ordinary_names_are_stored_as_they_are() {
-        for name in ["a b.txt", "ä.txt", "x -> y.txt", "back\\slash", "mid\"quote"] {
+        for name in [
+            "a b.txt",
+            "ä.txt",
+            "x -> y.txt",
+            "back\\slash",
+            "mid\"quote",
+        ] {
             assert_eq!(BytePath::new(name).encode(), name);
         }
     }

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use super::byte_path::{BytePath, printable};
 use super::snapshot::{
-    Branch, Change, Dirty, DirtyList, DirtyPath, Head, Operation, RepoSnapshot, RepoState, Status,
+    Branch, Change, Dirty, DirtyList, DirtyPath, Head, Key, Operation, RepoSnapshot, RepoState,
+    Status,
 };
 
 /// Everything found, most telling first. Empty: all was compared and nothing differs.
@@ -19,20 +20,39 @@ pub struct Drift {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
     /// One side (or both) says nothing about the repository.
-    RepositoryUnknown { side: Side, why: String },
+    RepositoryUnknown {
+        side: Side,
+        why: String,
+    },
     NeverARepository,
     BecameRepository,
     NoLongerRepository,
     /// Another worktree, or another repository: their files are not compared.
-    OtherWorktree { before: BytePath, now: BytePath },
-    Branch { before: Branch, now: Branch },
-    BranchUnknown { side: Side },
+    OtherWorktree {
+        before: BytePath,
+        now: BytePath,
+    },
+    Branch {
+        before: Branch,
+        now: Branch,
+    },
+    BranchUnknown {
+        side: Side,
+    },
     /// `None`: a branch without a commit.
-    Commit { before: Option<String>, now: Option<String> },
-    CommitUnknown { side: Side },
+    Commit {
+        before: Option<String>,
+        now: Option<String>,
+    },
+    CommitUnknown {
+        side: Side,
+    },
     OperationBegun(Operation),
     OperationEnded(Operation),
-    DirtyUnknown { side: Side, why: String },
+    DirtyUnknown {
+        side: Side,
+        why: String,
+    },
     NewlyDirty(Vec<DirtyPath>),
     NoLongerDirty(Vec<DirtyPath>),
     /// Dirty on both sides, in another way now.
@@ -42,7 +62,11 @@ pub enum Finding {
     /// Dirty in the same way; whether the bytes differ was not recorded.
     ContentUnknown(Vec<BytePath>),
     /// Paths beyond the listed ones: certainly or only possibly different.
-    Beyond { certain: bool, before: u64, now: u64 },
+    Beyond {
+        certain: bool,
+        before: u64,
+        now: u64,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +139,10 @@ fn compared(before: &RepoSnapshot, now: &RepoSnapshot) -> Vec<Finding> {
         (before, now) => {
             for (side, dirty) in [(Side::Before, before), (Side::Now, now)] {
                 if let Dirty::Unknown { reason } = dirty {
-                    findings.push(Finding::DirtyUnknown { side, why: reason.clone() });
+                    findings.push(Finding::DirtyUnknown {
+                        side,
+                        why: reason.clone(),
+                    });
                 }
             }
         }
@@ -165,22 +192,38 @@ fn commit(before: &Head, now: &Head) -> Option<Finding> {
 /// Only paths within what *both* lists show can be compared one by one: a path that sorts after
 /// the end of a cut list may have been there all along. The digests speak for the rest.
 fn dirty(before: &DirtyList, now: &DirtyList) -> Vec<Finding> {
-    let end = |list: &DirtyList| list.paths.iter().map(|it| &it.path).max().cloned();
-    let limits: Vec<Option<BytePath>> =
-        [before, now].into_iter().filter(|list| list.is_cut()).map(end).collect();
-    let shown = |path: &BytePath| {
-        limits.iter().all(|limit| limit.as_ref().is_some_and(|limit| path <= limit))
+    let end = |list: &DirtyList| list.paths.iter().map(DirtyPath::key).max();
+    let limits: Vec<Option<Key>> = [before, now]
+        .into_iter()
+        .filter(|list| list.is_cut())
+        .map(end)
+        .collect();
+    let shown = |key: &Key| {
+        limits
+            .iter()
+            .all(|limit| limit.as_ref().is_some_and(|limit| key <= limit))
     };
-    let by_path = |list: &DirtyList| -> BTreeMap<BytePath, DirtyPath> {
-        let within = list.paths.iter().filter(|it| shown(&it.path));
-        within.map(|it| (it.path.clone(), it.clone())).collect()
+    let by_key = |list: &DirtyList| -> BTreeMap<Key, DirtyPath> {
+        let keyed = list.paths.iter().map(|it| (it.key(), it.clone()));
+        keyed.filter(|(key, _)| shown(key)).collect()
     };
-    let (old, new) = (by_path(before), by_path(now));
+    let (old, new) = (by_key(before), by_key(now));
 
-    let newly: Vec<_> = new.values().filter(|it| !old.contains_key(&it.path)).cloned().collect();
-    let gone: Vec<_> = old.values().filter(|it| !new.contains_key(&it.path)).cloned().collect();
+    let newly: Vec<_> = new
+        .values()
+        .filter(|it| !old.contains_key(&it.key()))
+        .cloned()
+        .collect();
+    let gone: Vec<_> = old
+        .values()
+        .filter(|it| !new.contains_key(&it.key()))
+        .cloned()
+        .collect();
     let (mut restated, mut content, mut unread) = (Vec::new(), Vec::new(), Vec::new());
-    for (was, is) in old.values().filter_map(|was| Some((was, new.get(&was.path)?))) {
+    for (was, is) in old
+        .values()
+        .filter_map(|was| Some((was, new.get(&was.key())?)))
+    {
         let same_state = was.status == is.status
             && was.renamed_from == is.renamed_from
             && was.submodule == is.submodule;
@@ -202,10 +245,18 @@ fn dirty(before: &DirtyList, now: &DirtyList) -> Vec<Finding> {
     push_some(&mut findings, unread, Finding::ContentUnknown);
     if !limits.is_empty() && before.digest != now.digest {
         let (before, now) = (before.total, now.total);
-        findings.push(Finding::Beyond { certain: !explained, before, now });
+        findings.push(Finding::Beyond {
+            certain: !explained,
+            before,
+            now,
+        });
     } else if !limits.is_empty() {
         // The same paths in the same states; their bytes beyond the lists were never read.
-        findings.push(Finding::Beyond { certain: false, before: before.total, now: now.total });
+        findings.push(Finding::Beyond {
+            certain: false,
+            before: before.total,
+            now: now.total,
+        });
     }
     findings
 }
@@ -225,9 +276,14 @@ impl Finding {
     /// One printable line.
     pub fn line(&self, paths: usize) -> String {
         let names = |list: &[DirtyPath]| named(list.iter().map(|it| it.path.display()), paths);
+        let plain = |list: &[BytePath]| named(list.iter().map(BytePath::display), paths);
         match self {
             Self::RepositoryUnknown { side, why } => {
-                format!("repository {}: unknown ({})", side.when(), printable(why.as_bytes()))
+                format!(
+                    "repository {}: unknown ({})",
+                    side.when(),
+                    printable(why.as_bytes())
+                )
             }
             Self::NeverARepository => {
                 "not a git repository: what changed in it is unknown".to_owned()
@@ -248,7 +304,11 @@ impl Finding {
             }
             Self::BranchUnknown { side } => format!("branch {}: unknown", side.when()),
             Self::Commit { before, now } => {
-                format!("HEAD {} -> {}", commit_label(before.as_ref()), commit_label(now.as_ref()))
+                format!(
+                    "HEAD {} -> {}",
+                    commit_label(before.as_ref()),
+                    commit_label(now.as_ref())
+                )
             }
             Self::CommitUnknown { side } => format!("HEAD {}: unknown", side.when()),
             Self::OperationBegun(operation) => format!("{} now in progress", operation.name()),
@@ -256,25 +316,40 @@ impl Finding {
                 format!("{} no longer in progress", operation.name())
             }
             Self::DirtyUnknown { side, why } => {
-                format!("dirty paths {}: unknown ({})", side.when(), printable(why.as_bytes()))
+                format!(
+                    "dirty paths {}: unknown ({})",
+                    side.when(),
+                    printable(why.as_bytes())
+                )
             }
             Self::NewlyDirty(list) => format!("newly dirty: {}", names(list)),
             Self::NoLongerDirty(list) => format!("no longer dirty: {}", names(list)),
             Self::StatusChanged(list) => {
                 let each = list.iter().map(|(was, is)| {
-                    format!("{} ({} -> {})", is.path.display(), was.describe(), is.describe())
+                    format!(
+                        "{} ({} -> {})",
+                        is.path.display(),
+                        was.describe(),
+                        is.describe()
+                    )
                 });
                 format!("still dirty, differently: {}", named(each, paths))
             }
-            Self::ContentChanged(list) => {
-                format!("dirty before, edited since: {}", named(list.iter().map(BytePath::display), paths))
-            }
+            Self::ContentChanged(list) => format!("dirty before, edited since: {}", plain(list)),
             Self::ContentUnknown(list) => {
-                format!("still dirty, content not compared: {}", named(list.iter().map(BytePath::display), paths))
+                format!("still dirty, content not compared: {}", plain(list))
             }
-            Self::Beyond { certain, before, now } => format!(
+            Self::Beyond {
+                certain,
+                before,
+                now,
+            } => format!(
                 "beyond the listed paths: others {} (dirty in all: {before} -> {now})",
-                if *certain { "changed" } else { "may have changed" }
+                if *certain {
+                    "changed"
+                } else {
+                    "may have changed"
+                }
             ),
         }
     }
@@ -309,5 +384,7 @@ fn branch_label(branch: &Branch) -> String {
 }
 
 fn commit_label(commit: Option<&String>) -> String {
-    commit.map_or("(no commit yet)".to_owned(), |id| printable(id.as_bytes()).chars().take(8).collect())
+    commit.map_or("(no commit yet)".to_owned(), |id| {
+        printable(id.as_bytes()).chars().take(8).collect()
+    })
 }

@@ -8,8 +8,10 @@ use super::snapshot::{
     Branch, Change, Dirty, DirtyList, DirtyPath, Head, Operation, RepoSnapshot, RepoState, Status,
 };
 
-const MODIFIED: Status =
-    Status::Changed { staged: Change::Unchanged, unstaged: Change::Modified };
+const MODIFIED: Status = Status::Changed {
+    staged: Change::Unchanged,
+    unstaged: Change::Modified,
+};
 
 fn path(name: &str) -> DirtyPath {
     DirtyPath {
@@ -45,8 +47,12 @@ fn repo(dirty: DirtyList) -> RepoSnapshot {
     }
 }
 
+fn known(snapshot: RepoSnapshot) -> RepoState {
+    RepoState::Known(Box::new(snapshot))
+}
+
 fn between(before: RepoSnapshot, now: RepoSnapshot) -> Vec<Finding> {
-    Drift::between(&RepoState::Known(before), &RepoState::Known(now)).findings
+    Drift::between(&known(before), &known(now)).findings
 }
 
 fn lines(before: &RepoState, now: &RepoState) -> Vec<String> {
@@ -55,7 +61,7 @@ fn lines(before: &RepoState, now: &RepoState) -> Vec<String> {
 
 #[test]
 fn the_same_repository_has_not_drifted() {
-    let state = RepoState::Known(repo(list(&["a", "b"], 9)));
+    let state = known(repo(list(&["a", "b"], 9)));
     assert_eq!(
         lines(&state, &state),
         ["repository: as at the checkpoint (branch, HEAD, dirty paths)"]
@@ -67,17 +73,25 @@ fn outside_git_nothing_is_called_unchanged() {
     let none = RepoState::NotARepository;
     assert_eq!(
         lines(&none, &none),
-        ["not a git repository: what changed in it is unknown", "re-check before editing"]
+        [
+            "not a git repository: what changed in it is unknown",
+            "re-check before editing"
+        ]
     );
 }
 
 #[test]
 fn a_side_that_failed_or_timed_out_is_unknown_and_says_why() {
-    let known = RepoState::Known(repo(list(&[], 9)));
-    let failed = RepoState::Failed { reason: "bad HEAD\u{1b}".to_owned() };
+    let repository = known(repo(list(&[], 9)));
+    let failed = RepoState::Failed {
+        reason: "bad HEAD\u{1b}".to_owned(),
+    };
     assert_eq!(
-        lines(&known, &failed),
-        [r"repository now: unknown (bad HEAD\x1b)", "re-check before editing"]
+        lines(&repository, &failed),
+        [
+            r"repository now: unknown (bad HEAD\x1b)",
+            "re-check before editing"
+        ]
     );
     assert_eq!(
         lines(&RepoState::TimedOut, &failed),
@@ -91,42 +105,63 @@ fn a_side_that_failed_or_timed_out_is_unknown_and_says_why() {
 
 #[test]
 fn a_repository_that_appears_or_vanishes_is_told() {
-    let known = RepoState::Known(repo(list(&[], 9)));
+    let repository = known(repo(list(&[], 9)));
     let drift = |a: &RepoState, b: &RepoState| Drift::between(a, b).findings;
-    assert_eq!(drift(&RepoState::NotARepository, &known), [Finding::BecameRepository]);
-    assert_eq!(drift(&known, &RepoState::NotARepository), [Finding::NoLongerRepository]);
+    assert_eq!(
+        drift(&RepoState::NotARepository, &repository),
+        [Finding::BecameRepository]
+    );
+    assert_eq!(
+        drift(&repository, &RepoState::NotARepository),
+        [Finding::NoLongerRepository]
+    );
 }
 
 #[test]
 fn the_first_commit_of_a_branch_is_a_change_of_head() {
     let mut before = repo(list(&[], 9));
-    before.head = Head { branch: Some(Branch::Unborn(BytePath::new("main"))), commit: None };
+    before.head = Head {
+        branch: Some(Branch::Unborn(BytePath::new("main"))),
+        commit: None,
+    };
     let now = repo(list(&[], 9));
     assert_eq!(
-        lines(&RepoState::Known(before), &RepoState::Known(now)),
-        ["HEAD (no commit yet) -> 11111111", "re-check before editing"]
+        lines(&known(before), &known(now)),
+        [
+            "HEAD (no commit yet) -> 11111111",
+            "re-check before editing"
+        ]
     );
 }
 
 #[test]
 fn a_missing_branch_or_id_is_unknown_on_that_side() {
     let mut now = repo(list(&[], 9));
-    now.head = Head { branch: None, commit: None };
+    now.head = Head {
+        branch: None,
+        commit: None,
+    };
     assert_eq!(
         between(repo(list(&[], 9)), now),
-        [Finding::BranchUnknown { side: Side::Now }, Finding::CommitUnknown { side: Side::Now }]
+        [
+            Finding::BranchUnknown { side: Side::Now },
+            Finding::CommitUnknown { side: Side::Now }
+        ]
     );
 }
 
 #[test]
 fn branch_head_and_operation_are_each_told() {
     let mut now = repo(list(&[], 9));
-    now.head = Head { branch: Some(Branch::Detached), commit: Some("22222222222".to_owned()) };
+    now.head = Head {
+        branch: Some(Branch::Detached),
+        commit: Some("22222222222".to_owned()),
+    };
     now.operation = Some(Operation::Rebase);
     let mut before = repo(list(&[], 9));
     before.operation = Some(Operation::Merge);
     assert_eq!(
-        lines(&RepoState::Known(before), &RepoState::Known(now)),
+        lines(&known(before), &known(now)),
         [
             "branch main -> (detached)",
             "HEAD 11111111 -> 22222222",
@@ -143,7 +178,10 @@ fn files_of_another_worktree_are_not_mixed_in() {
     now.root = BytePath::new("/other");
     assert_eq!(
         between(repo(list(&["here"], 9)), now),
-        [Finding::OtherWorktree { before: BytePath::new("/w"), now: BytePath::new("/other") }]
+        [Finding::OtherWorktree {
+            before: BytePath::new("/w"),
+            now: BytePath::new("/other")
+        }]
     );
 }
 
@@ -151,14 +189,20 @@ fn files_of_another_worktree_are_not_mixed_in() {
 fn staging_the_first_path_is_neither_an_addition_nor_a_removal() {
     let before = repo(list(&["a.ts"], 9));
     let mut staged = path("a.ts");
-    staged.status = Status::Changed { staged: Change::Modified, unstaged: Change::Unchanged };
+    staged.status = Status::Changed {
+        staged: Change::Modified,
+        unstaged: Change::Unchanged,
+    };
     let mut now = repo(list(&["a.ts"], 9));
     now.dirty = Dirty::Known(DirtyList {
         paths: vec![staged.clone()],
         total: 1,
         digest: "other".to_owned(),
     });
-    assert_eq!(between(before, now), [Finding::StatusChanged(vec![(path("a.ts"), staged)])]);
+    assert_eq!(
+        between(before, now),
+        [Finding::StatusChanged(vec![(path("a.ts"), staged)])]
+    );
 }
 
 #[test]
@@ -184,18 +228,32 @@ fn content_that_was_not_read_is_not_called_unchanged() {
 #[test]
 fn a_file_added_beyond_the_cap_is_seen() {
     assert_eq!(
-        between(repo(list(&["a", "b", "c"], 2)), repo(list(&["a", "b", "c", "d"], 2))),
-        [Finding::Beyond { certain: true, before: 3, now: 4 }]
+        between(
+            repo(list(&["a", "b", "c"], 2)),
+            repo(list(&["a", "b", "c", "d"], 2))
+        ),
+        [Finding::Beyond {
+            certain: true,
+            before: 3,
+            now: 4
+        }]
     );
 }
 
 #[test]
 fn a_path_pushed_beyond_the_cap_is_not_called_clean() {
     assert_eq!(
-        between(repo(list(&["b", "c", "d"], 2)), repo(list(&["a", "b", "c", "d"], 2))),
+        between(
+            repo(list(&["b", "c", "d"], 2)),
+            repo(list(&["a", "b", "c", "d"], 2))
+        ),
         [
             Finding::NewlyDirty(vec![path("a")]),
-            Finding::Beyond { certain: false, before: 3, now: 4 }
+            Finding::Beyond {
+                certain: false,
+                before: 3,
+                now: 4
+            }
         ]
     );
 }
@@ -216,23 +274,28 @@ fn a_rename_with_an_arrow_in_its_name_stays_one_path() {
 #[test]
 fn unknown_dirty_paths_are_said_to_be_unknown() {
     let mut now = repo(list(&[], 9));
-    now.dirty = Dirty::Unknown { reason: "index is damaged".to_owned() };
+    now.dirty = Dirty::Unknown {
+        reason: "index is damaged".to_owned(),
+    };
     assert_eq!(
-        lines(&RepoState::Known(repo(list(&["a"], 9))), &RepoState::Known(now)),
-        ["dirty paths now: unknown (index is damaged)", "re-check before editing"]
+        lines(&known(repo(list(&["a"], 9))), &known(now)),
+        [
+            "dirty paths now: unknown (index is damaged)",
+            "re-check before editing"
+        ]
     );
 }
 
 #[test]
 fn long_lists_are_cut_and_counted() {
     let now = list(&["a\u{202e}", "b", "c"], 9);
-    let drift = Drift::between(
-        &RepoState::Known(repo(list(&[], 9))),
-        &RepoState::Known(repo(now)),
-    );
+    let drift = Drift::between(&known(repo(list(&[], 9))), &known(repo(now)));
     assert_eq!(
         drift.lines(2),
-        [r"newly dirty: a\u{202e}, b (+1 more)", "re-check before editing"]
+        [
+            r"newly dirty: a\u{202e}, b (+1 more)",
+            "re-check before editing"
+        ]
     );
 }
 

@@ -14,7 +14,7 @@ pub const DIRTY_CAP: usize = 200;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum RepoState {
-    Known(RepoSnapshot),
+    Known(Box<RepoSnapshot>),
     NotARepository,
     TimedOut,
     Failed { reason: String },
@@ -112,6 +112,9 @@ pub struct DirtyPath {
     pub fingerprint: Option<String>,
 }
 
+/// See [`DirtyPath::key`].
+pub type Key = (BytePath, bool);
+
 /// The two letters of `git status --porcelain=v2`, `??` for untracked. Stored as those letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -147,7 +150,10 @@ pub enum Conflict {
 /// What differs in a submodule; stored as in porcelain v2 (`SC..`, `S.MU`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-#[expect(clippy::struct_excessive_bools, reason = "three independent facts, named as git does")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "three independent facts, named as git does"
+)]
 pub struct Submodule {
     pub commit: bool,
     pub modified: bool,
@@ -215,7 +221,9 @@ impl Status {
         match self {
             Self::Untracked => "??".to_owned(),
             Self::Conflicted(conflict) => conflict.letters().to_owned(),
-            Self::Changed { staged, unstaged } => [staged.letter(), unstaged.letter()].iter().collect(),
+            Self::Changed { staged, unstaged } => {
+                [staged.letter(), unstaged.letter()].iter().collect()
+            }
         }
     }
 }
@@ -237,7 +245,11 @@ impl TryFrom<String> for Status {
             return Ok(Self::Conflicted(conflict));
         }
         let mut letters = text.chars().map(Change::from_letter);
-        match (letters.next().flatten(), letters.next().flatten(), letters.next()) {
+        match (
+            letters.next().flatten(),
+            letters.next().flatten(),
+            letters.next(),
+        ) {
             (Some(staged), Some(unstaged), None) => Ok(Self::Changed { staged, unstaged }),
             (_, _, _) => Err(StatusError(text)),
         }
@@ -247,8 +259,19 @@ impl TryFrom<String> for Status {
 impl From<Submodule> for String {
     fn from(submodule: Submodule) -> Self {
         let letter = |set: bool, letter: char| if set { letter } else { '.' };
-        let Submodule { commit, modified, untracked } = submodule;
-        ['S', letter(commit, 'C'), letter(modified, 'M'), letter(untracked, 'U')].iter().collect()
+        let Submodule {
+            commit,
+            modified,
+            untracked,
+        } = submodule;
+        [
+            'S',
+            letter(commit, 'C'),
+            letter(modified, 'M'),
+            letter(untracked, 'U'),
+        ]
+        .iter()
+        .collect()
     }
 }
 
@@ -261,7 +284,11 @@ impl TryFrom<String> for Submodule {
             modified: text.contains('M'),
             untracked: text.contains('U'),
         };
-        if String::from(found) == text { Ok(found) } else { Err(StatusError(text)) }
+        if String::from(found) == text {
+            Ok(found)
+        } else {
+            Err(StatusError(text))
+        }
     }
 }
 
@@ -280,7 +307,19 @@ impl Operation {
 
 impl DirtyPath {
     pub fn new(path: BytePath, status: Status) -> Self {
-        Self { path, status, renamed_from: None, submodule: None, fingerprint: None }
+        Self {
+            path,
+            status,
+            renamed_from: None,
+            submodule: None,
+            fingerprint: None,
+        }
+    }
+
+    /// What a list is sorted by. One path can stand in it twice: removed from the index, and
+    /// untracked since.
+    pub fn key(&self) -> Key {
+        (self.path.clone(), self.status == Status::Untracked)
     }
 
     /// For people: `M.` becomes `staged`, `.?` becomes `unknown (needs a filter)`.
@@ -288,7 +327,10 @@ impl DirtyPath {
         match self.status {
             Status::Untracked => "untracked".to_owned(),
             Status::Conflicted(_) => "conflicted".to_owned(),
-            Status::Changed { unstaged: Change::Unknown, .. } => "unknown (needs a filter)".to_owned(),
+            Status::Changed {
+                unstaged: Change::Unknown,
+                ..
+            } => "unknown (needs a filter)".to_owned(),
             Status::Changed { staged, unstaged } => {
                 let said = |change: Change| match change {
                     Change::Unchanged => None,
@@ -322,7 +364,10 @@ mod tests {
     use super::*;
 
     fn snapshot() -> RepoSnapshot {
-        let changed = Status::Changed { staged: Change::Renamed, unstaged: Change::Modified };
+        let changed = Status::Changed {
+            staged: Change::Renamed,
+            unstaged: Change::Modified,
+        };
         RepoSnapshot {
             root: BytePath::new("/w"),
             common_dir: BytePath::new("/w/.git"),
@@ -333,11 +378,19 @@ mod tests {
                 commit: Some("0123456789012345678901234567890123456789".to_owned()),
             },
             operation: Some(Operation::CherryPick),
-            upstream: Some(Upstream { name: BytePath::new("origin/main"), ahead: 1, behind: 2 }),
+            upstream: Some(Upstream {
+                name: BytePath::new("origin/main"),
+                ahead: 1,
+                behind: 2,
+            }),
             dirty: Dirty::Known(DirtyList {
                 paths: vec![DirtyPath {
                     renamed_from: Some(BytePath::new("old")),
-                    submodule: Some(Submodule { commit: true, modified: false, untracked: true }),
+                    submodule: Some(Submodule {
+                        commit: true,
+                        modified: false,
+                        untracked: true,
+                    }),
                     fingerprint: Some("ab".to_owned()),
                     ..DirtyPath::new(BytePath::new("bad\u{7}"), changed)
                 }],
@@ -349,7 +402,7 @@ mod tests {
 
     #[test]
     fn a_known_repository_is_tagged_json_that_reads_back() {
-        let state = RepoState::Known(snapshot());
+        let state = RepoState::Known(Box::new(snapshot()));
         let json = serde_json::to_string(&state).unwrap();
         assert_eq!(
             json,
@@ -372,7 +425,12 @@ mod tests {
         let states = [
             (RepoState::NotARepository, r#"{"state":"not_a_repository"}"#),
             (RepoState::TimedOut, r#"{"state":"timed_out"}"#),
-            (RepoState::Failed { reason: "x".to_owned() }, r#"{"state":"failed","reason":"x"}"#),
+            (
+                RepoState::Failed {
+                    reason: "x".to_owned(),
+                },
+                r#"{"state":"failed","reason":"x"}"#,
+            ),
         ];
         for (state, json) in states {
             assert_eq!(serde_json::to_string(&state).unwrap(), json);
@@ -382,9 +440,12 @@ mod tests {
 
     #[test]
     fn every_status_reads_back_from_its_two_letters() {
-        let changes = ['.', 'M', 'T', 'A', 'D', 'R', '?'].map(|it| Change::from_letter(it).unwrap());
+        let changes =
+            ['.', 'M', 'T', 'A', 'D', 'R', '?'].map(|it| Change::from_letter(it).unwrap());
         let changed = changes.iter().flat_map(|&staged| {
-            changes.iter().map(move |&unstaged| Status::Changed { staged, unstaged })
+            changes
+                .iter()
+                .map(move |&unstaged| Status::Changed { staged, unstaged })
         });
         let conflicts = Conflict::ALL.into_iter().map(Status::Conflicted);
         for status in changed.chain(conflicts).chain([Status::Untracked]) {
@@ -396,6 +457,9 @@ mod tests {
             }
             assert_eq!(Status::try_from(status.letters()), Ok(status));
         }
-        assert_eq!(Status::try_from("M".to_owned()), Err(StatusError("M".to_owned())));
+        assert_eq!(
+            Status::try_from("M".to_owned()),
+            Err(StatusError("M".to_owned()))
+        );
     }
 }

@@ -1,1 +1,23 @@
-//! The one user of gix: reads a repository into a [`crate::continuity::RepoState`].
+//! The one user of gix: reads a repository into a [`RepoState`](crate::continuity::RepoState).
+//!
+//! Strictly a reader. It takes no lock, writes nothing (the index's cached stats stay stale rather
+//! than refreshed), runs no program, and reads no `GIT_*` variable. gix opens the repository, its
+//! configuration, references, objects, index, ignore and attribute files; the comparison itself is
+//! ours, in one walk over the worktree, so that it has a deadline and never meets a filter.
+
+mod budget;
+mod content;
+mod dirty;
+mod error;
+mod head;
+mod open;
+mod read;
+mod rename;
+mod staged;
+mod submodule;
+mod untracked;
+mod walk;
+
+pub use error::RepoError;
+pub use open::worktree_root;
+pub use read::{is_tracked, snapshot, snapshot_within};

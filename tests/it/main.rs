@@ -1,4 +1,6 @@
+//! Tests of the binary and of what needs a real repository or a real PTY; one file a command.
 #![cfg(test)]
 
+mod repo;
 mod run;
 mod support;
