@@ -35,6 +35,8 @@ pub(super) struct Ready {
     tty_input: PollFlags,
     tty_output: PollFlags,
     pty: PollFlags,
+    /// Whether the PTY was asked for output at all.
+    was_output_asked: bool,
 }
 
 impl Ready {
@@ -68,7 +70,8 @@ impl Bridge {
 
     /// Whether all output was passed on that the program had written before this poll.
     pub(super) fn is_drained(&self, ready: &Ready) -> bool {
-        self.output.is_empty() && (!self.is_pty_open || ready.pty.is_empty())
+        let has_none = ready.was_output_asked && ready.pty.is_empty();
+        self.output.is_empty() && (!self.is_pty_open || has_none)
     }
 
     /// Whether the last output only has to be looked for, not waited for.
@@ -116,6 +119,7 @@ impl Bridge {
             tty_input: when(self.is_tty_open, tty_input),
             tty_output: when(self.is_tty_open, tty_output),
             pty: when(self.is_pty_open, pty),
+            was_output_asked: self.output.is_empty(),
         })
     }
 
