@@ -18,6 +18,12 @@ fn odd_bytes() -> Vec<u8> {
     bytes
 }
 
+/// About a megabyte of numbered lines.
+fn much_text() -> String {
+    let lines: Vec<String> = (0..120_000).map(|line| format!("{line:07}")).collect();
+    lines.join("\n")
+}
+
 /// Types `bytes` to a raw program, and returns what it read.
 fn typed(bytes: &[u8]) -> Vec<u8> {
     let env = TestEnv::new();
@@ -76,7 +82,7 @@ fn queries_pass_through_and_are_not_answered_by_the_host() {
 #[test]
 fn last_output_before_the_exit_is_complete() {
     let env = TestEnv::new();
-    let text: String = (0..120_000).map(|line| format!("{line:07}\n")).collect();
+    let text = much_text();
     env.write("text", &text);
     let mut pty = hosted(&env, "stty -opost; cat text; printf the-end");
     assert_eq!(pty.wait_exit(LIMIT), 0);
@@ -90,7 +96,7 @@ fn last_output_before_the_exit_is_complete() {
 #[test]
 fn stalled_terminal_does_not_stop_the_keys_and_loses_nothing() {
     let env = TestEnv::new();
-    let text: String = (0..120_000).map(|line| format!("{line:07}\n")).collect();
+    let text = much_text();
     env.write("text", &text);
     let script = "stty raw -echo; echo ready; (cat text; printf the-end) & head -c 3 >got; wait";
     let mut pty = hosted(&env, script);

@@ -144,7 +144,7 @@ fn deaf_program_is_killed_in_the_end() {
 #[test]
 fn whole_group_of_the_program_hears_an_ending_signal() {
     let env = TestEnv::new();
-    let script = "(trap 'echo heard >heard; exit' TERM; echo up >up; while :; do sleep 1; done) &
+    let script = "(trap '' HUP; trap 'echo heard >heard; exit' TERM; echo up >up; while :; do sleep 1; done) &
         stty raw -echo; printf \"pid:$$;\"; exec cat";
     let pty = hosted(&env, script);
     wait_until("both run", LIMIT, || {
