@@ -75,6 +75,8 @@ fn ending_signals_reach_the_program() {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
+        // Kept open: waiting for a child closes what it still holds of it.
+        let _keyboard = child.stdin.take().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap())
             .read_line(&mut line)
