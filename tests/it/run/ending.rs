@@ -181,6 +181,45 @@ fn program_is_gone_after_harn_was_killed() {
 }
 
 #[test]
+fn terminal_is_restored_when_harn_is_killed() {
+    let env = TestEnv::new();
+    let before = fresh(&env);
+    let pty = hosted(&env, WAITS);
+    number(&pty, "pid");
+    pty.signal(Signal::SIGKILL);
+    wait_until("the modes are back", GONE_LIMIT, || {
+        modes(&pty.termios()) == before
+    });
+}
+
+/// Switches modes on as full-screen programs do, then goes `last`.
+fn leaving_modes_on(last: &str) -> String {
+    format!("printf '\\033[?1049h\\033[?1003h\\033[>1u\\033[?25l'; {last}")
+}
+
+#[test]
+fn modes_a_dead_program_left_on_are_undone() {
+    let env = TestEnv::new();
+    for last in ["kill -9 $$", "exit 1"] {
+        let mut pty = hosted(&env, &leaving_modes_on(last));
+        pty.wait_exit(LIMIT);
+        assert!(
+            pty.raw()
+                .ends_with(b"\x1b[<1u\x1b[?1049l\x1b[?1003l\x1b[?25h"),
+            "{last}"
+        );
+    }
+}
+
+#[test]
+fn modes_a_program_left_on_with_success_are_its_own_affair() {
+    let env = TestEnv::new();
+    let mut pty = hosted(&env, &leaving_modes_on("exit 0"));
+    assert_eq!(pty.wait_exit(LIMIT), 0);
+    assert_eq!(pty.raw(), b"\x1b[?1049h\x1b[?1003h\x1b[>1u\x1b[?25l");
+}
+
+#[test]
 fn program_in_the_background_does_not_hold_the_end_up() {
     let env = TestEnv::new();
     let mut pty = hosted(&env, "trap '' HUP; sleep 60 & echo \"pid:$!;\"; exit 4");
