@@ -75,7 +75,7 @@ pub(super) fn run(
         raw: Some(raw),
         launch,
         signals,
-        listener: Listener(Some(observer)),
+        listener: Listener::new(observer),
         size,
         gate: ResizeGate::default(),
         ladder: Ladder::default(),
@@ -104,10 +104,14 @@ enum Phase {
 }
 
 /// The observer, until it panics.
-struct Listener<'a, 'o>(Option<&'a mut Observer<'o>>);
+pub(super) struct Listener<'a, 'o>(Option<&'a mut Observer<'o>>);
 
-impl Listener<'_, '_> {
-    fn tell(&mut self, event: HostEvent<'_>) {
+impl<'a, 'o> Listener<'a, 'o> {
+    pub(super) fn new(observer: &'a mut Observer<'o>) -> Self {
+        Self(Some(observer))
+    }
+
+    pub(super) fn tell(&mut self, event: HostEvent<'_>) {
         if let Some(observer) = &mut self.0
             && !panic::survives(|| observer(event))
         {

@@ -206,7 +206,16 @@ impl Watch {
         if let Some(link) = &mut self.link
             && link.write_all(&report.to_bytes()).is_err()
         {
-            self.link = None;
+            self.lose_host();
+        }
+    }
+
+    /// Nobody orders any more: the program goes too, and the user's terminal gets its modes back if it still waits for them.
+    fn lose_host(&mut self) {
+        self.link = None;
+        self.ladder.start(Signal::SIGHUP, clock::now());
+        if let Err(error) = tty::give_back_for_host(&self.tty_name, &self.modes) {
+            tracing::debug!(%error, "terminal modes not restored");
         }
     }
 
@@ -224,11 +233,7 @@ impl Watch {
             Err(error) => return Err(error),
         };
         if count == 0 {
-            self.link = None;
-            self.ladder.start(Signal::SIGHUP, clock::now());
-            if let Err(error) = tty::give_back_for_host(&self.tty_name, &self.modes) {
-                tracing::debug!(%error, "terminal modes not restored");
-            }
+            self.lose_host();
         }
         for order in orders
             .iter()

@@ -98,11 +98,11 @@ fn stalled_terminal_does_not_stop_the_keys_and_loses_nothing() {
     let env = TestEnv::new();
     let text = much_text();
     env.write("text", &text);
-    let script = "stty raw -echo; echo ready; (cat text; printf the-end) & head -c 3 >got; wait";
+    let script = "stty raw -echo; echo ready; head -c 1 >/dev/null; (cat text; printf the-end) & head -c 3 >got; wait";
     let mut pty = hosted(&env, script);
     pty.wait_text("ready");
     pty.stall();
-    pty.send(b"key");
+    pty.send(b"!key");
     wait_until("keys read", LIMIT, || {
         content(&env.project().join("got")) == b"key"
     });

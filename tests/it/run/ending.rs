@@ -192,6 +192,23 @@ fn terminal_is_restored_when_harn_is_killed() {
     });
 }
 
+#[test]
+fn killed_launcher_is_said_and_the_program_does_not_stay() {
+    let env = TestEnv::new();
+    let before = fresh(&env);
+    let script = "stty raw -echo; printf \"pid:$$;leader:$PPID;\"; exec cat";
+    let mut pty = hosted(&env, script);
+    let (pid, leader) = (number(&pty, "pid"), number(&pty, "leader"));
+    kill(Pid::from_raw(leader), Signal::SIGKILL).unwrap();
+    assert_eq!(pty.wait_exit(LIMIT), 1);
+    assert!(
+        pty.screen()
+            .contains("harn: the launcher ended before the program did")
+    );
+    assert_eq!(modes(&pty.termios()), before);
+    wait_until("the program is gone", GONE_LIMIT, || is_gone(pid));
+}
+
 /// Switches modes on as full-screen programs do, then goes `last`.
 fn leaving_modes_on(last: &str) -> String {
     format!("printf '\\033[?1049h\\033[?1003h\\033[>1u\\033[?25l'; {last}")

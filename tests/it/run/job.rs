@@ -116,6 +116,29 @@ fn stop_with_the_key_of_a_cooked_terminal_works_too() {
 }
 
 #[test]
+fn script_above_stops_along() {
+    let env = TestEnv::new();
+    let mut pty = shell(&env);
+    let script = env.write(
+        "script",
+        "\"$HARN\" run -- sh -c 'echo ready; read line; exit 7'\n",
+    );
+    pty.send(format!("HARN={} sh {}\r", env.bin().display(), script.display()).as_bytes());
+    pty.wait_for("the program", LIMIT, |screen| screen.contains("\nready"));
+    pty.send(b"\x1a");
+    pty.wait_for("the prompt", LIMIT, |screen| screen.contains("Stopped"));
+    pty.send(b"fg\r");
+    pty.wait_for("fg's line", LIMIT, |screen| screen.contains("> fg"));
+    // The line's end is one to a cooked terminal and to a raw one.
+    pty.send(b"\n");
+    pty.wait_for("the prompt", LIMIT, |screen| {
+        screen.trim_end().ends_with("prompt>")
+    });
+    pty.send(b"exit $?\r");
+    assert_eq!(pty.wait_exit(LIMIT), 7);
+}
+
+#[test]
 fn stop_without_a_shell_above_does_not_brick_the_program() {
     let env = TestEnv::new();
     let mut pty = hosted(
