@@ -32,9 +32,16 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
             .into();
         }
     };
-    // The panic's own message has been printed by then.
     let ended = panic::catch_unwind(AssertUnwindSafe(|| dispatch(&cli)));
-    ended.unwrap_or(Exit::Internal).into()
+    let exit = ended.unwrap_or_else(|_| {
+        // Where it happened has been printed, but perhaps to a screen that is gone by now.
+        complain(
+            &"internal error: harn panicked",
+            Some("please report it; this is a bug"),
+        );
+        Exit::Internal
+    });
+    exit.into()
 }
 
 fn dispatch(cli: &Cli) -> Exit {

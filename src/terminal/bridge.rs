@@ -11,6 +11,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::flow::Flow;
 use super::host::HostEvent;
+use super::modes::Modes;
 use super::pty::Pty;
 use super::tty::Tty;
 
@@ -22,6 +23,7 @@ pub(super) struct Bridge {
     pub(super) pty: Pty,
     input: Flow,
     output: Flow,
+    modes: Modes,
     /// False once the user's terminal hung up.
     is_tty_open: bool,
     /// False once nothing holds the program's side any more.
@@ -35,6 +37,8 @@ pub(super) struct Ready {
     tty_input: PollFlags,
     tty_output: PollFlags,
     pty: PollFlags,
+    /// Whether the PTY was asked for output at all.
+    was_output_asked: bool,
 }
 
 impl Ready {
@@ -57,6 +61,7 @@ impl Bridge {
             pty,
             input: Flow::new(),
             output: Flow::new(),
+            modes: Modes::new(),
             is_tty_open: true,
             is_pty_open: true,
         }
@@ -68,7 +73,8 @@ impl Bridge {
 
     /// Whether all output was passed on that the program had written before this poll.
     pub(super) fn is_drained(&self, ready: &Ready) -> bool {
-        self.output.is_empty() && (!self.is_pty_open || ready.pty.is_empty())
+        let has_none = ready.was_output_asked && ready.pty.is_empty();
+        self.output.is_empty() && (!self.is_pty_open || has_none)
     }
 
     /// Whether the last output only has to be looked for, not waited for.
@@ -116,7 +122,13 @@ impl Bridge {
             tty_input: when(self.is_tty_open, tty_input),
             tty_output: when(self.is_tty_open, tty_output),
             pty: when(self.is_pty_open, pty),
+            was_output_asked: self.output.is_empty(),
         })
+    }
+
+    /// The program ended as it meant to: what it left on is as it wants it.
+    pub(super) fn keep_modes(&mut self) {
+        self.modes = Modes::new();
     }
 
     /// Moves what can be moved, and tells what was moved.
@@ -169,7 +181,11 @@ impl Bridge {
         }
         while !self.output.is_empty() {
             match self.tty.write(self.output.pending()) {
-                Ok(count) => tell(HostEvent::Output(self.output.consume(count))),
+                Ok(count) => {
+                    let written = self.output.consume(count);
+                    self.modes.observe(written);
+                    tell(HostEvent::Output(written));
+                }
                 Err(error) if is_passing(&error) => return,
                 Err(_) => {
                     self.is_tty_open = false;
@@ -213,6 +229,19 @@ impl Bridge {
                 // Nobody is left to read it.
                 Err(_) => self.input.discard(),
             }
+        }
+    }
+}
+
+/// However hosting ends, a panic included: what a dead program left on would leave the user with a broken terminal.
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        let undo = self.modes.undo();
+        if !undo.is_empty()
+            && self.is_tty_open
+            && let Err(error) = self.tty.write(&undo)
+        {
+            tracing::debug!(%error, "terminal modes not undone");
         }
     }
 }

@@ -12,20 +12,21 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid};
 
-use super::host::{HostEvent, to_code, to_signal_code};
+use super::host::{HostEvent, Listener, Observer, to_code, to_signal_code};
 use super::outcome::{HostError, Outcome};
 use super::program::Program;
 use super::signal::{Inherited, Received, Signals};
 
 pub(super) fn run(
     program: &Program<'_>,
-    observer: &mut dyn FnMut(HostEvent<'_>),
+    observer: &mut Observer<'_>,
 ) -> Result<Outcome, HostError> {
     let inherited = Inherited::read().map_err(HostError::at("reading the signal state"))?;
     let mut signals = Signals::watch(&[Signal::SIGCHLD, Signal::SIGCONT])
         .map_err(HostError::at("watching signals"))?;
     let client = spawn(program, inherited)?;
-    observer(HostEvent::Started {
+    let mut listener = Listener::new(observer);
+    listener.tell(HostEvent::Started {
         pid: client.as_raw(),
     });
     let outcome = loop {
@@ -42,7 +43,7 @@ pub(super) fn run(
             break outcome;
         }
     };
-    observer(HostEvent::Ended(outcome));
+    listener.tell(HostEvent::Ended(outcome));
     Ok(outcome)
 }
 

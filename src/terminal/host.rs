@@ -68,14 +68,14 @@ pub(super) fn run(
     let (pty, slave) = Pty::open(size, &modes).map_err(HostError::at("opening a PTY"))?;
     panic::guard_terminal();
     let raw = RawMode::enter(&tty).map_err(HostError::at("setting the terminal to raw mode"))?;
-    let launch =
-        Launch::start(program, slave, inherited).map_err(HostError::at("starting the launcher"))?;
+    let launch = Launch::start(program, slave, inherited, &tty.name())
+        .map_err(HostError::at("starting the launcher"))?;
     let host = Host {
         bridge: Bridge::new(tty, pty),
         raw: Some(raw),
         launch,
         signals,
-        listener: Listener(Some(observer)),
+        listener: Listener::new(observer),
         size,
         gate: ResizeGate::default(),
         ladder: Ladder::default(),
@@ -104,10 +104,14 @@ enum Phase {
 }
 
 /// The observer, until it panics.
-struct Listener<'a, 'o>(Option<&'a mut Observer<'o>>);
+pub(super) struct Listener<'a, 'o>(Option<&'a mut Observer<'o>>);
 
-impl Listener<'_, '_> {
-    fn tell(&mut self, event: HostEvent<'_>) {
+impl<'a, 'o> Listener<'a, 'o> {
+    pub(super) fn new(observer: &'a mut Observer<'o>) -> Self {
+        Self(Some(observer))
+    }
+
+    pub(super) fn tell(&mut self, event: HostEvent<'_>) {
         if let Some(observer) = &mut self.0
             && !panic::survives(|| observer(event))
         {
@@ -195,7 +199,18 @@ impl Host<'_, '_> {
     }
 
     fn end(mut self, program: &Program<'_>) -> Result<Outcome, HostError> {
+        if matches!(
+            self.phase,
+            Phase::Failed(_)
+                | Phase::Ended {
+                    outcome: Outcome::Exited(0),
+                    ..
+                }
+        ) {
+            self.bridge.keep_modes();
+        }
         // First of all: whatever is printed from here on is printed to a sane terminal.
+        drop(self.bridge);
         self.raw = None;
         let outcome = match self.phase {
             Phase::Ended { outcome, .. } => outcome,

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use super::launcher::LAUNCH_WORD;
@@ -26,10 +27,12 @@ pub(super) struct Heard {
 
 impl Launch {
     /// Starts the launcher, which starts the program on `slave`. Standard error follows only when it is a terminal.
+    /// `tty_name` is the user's terminal, which the launcher looks after should harn be killed.
     pub(super) fn start(
         program: &Program<'_>,
         slave: OwnedFd,
         inherited: Inherited,
+        tty_name: &Path,
     ) -> io::Result<Self> {
         let (link, theirs) = UnixStream::pair()?;
         link.set_nonblocking(true)?;
@@ -37,6 +40,7 @@ impl Launch {
         command
             .arg(LAUNCH_WORD)
             .arg(inherited.blocked_text())
+            .arg(tty_name)
             .arg(program.path)
             .args(program.args)
             .stdin(Stdio::from(OwnedFd::from(theirs)));

@@ -10,12 +10,14 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use nix::errno::Errno;
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, killpg, pthread_sigmask};
+use nix::sys::termios::{Termios, tcgetattr};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid, setsid, tcsetpgrp};
 
@@ -23,6 +25,7 @@ use super::clock;
 use super::ladder::{Ladder, Rung};
 use super::link::{Order, Report};
 use super::signal::{Inherited, Signals};
+use super::tty;
 
 /// The first argument that makes harn a launcher. Dispatched before anything else looks at the command line: what follows
 /// is the program's own.
@@ -40,9 +43,12 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
 fn launch(mut args: impl Iterator<Item = OsString>) -> io::Result<()> {
     let mut link = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let blocked = args.next().unwrap_or_default();
+    let tty_name = PathBuf::from(args.next().unwrap_or_default());
     let inherited = Inherited::read()?.with_blocked_text(&blocked.to_string_lossy());
     setsid()?;
     take_terminal()?;
+    // The PTY starts with the modes of the user's terminal, so these are what that has to get back.
+    let modes = tcgetattr(io::stdout())?;
     // Giving the foreground away and taking it back is done from the background.
     block_stops()?;
     let signals = Signals::watch(&[Signal::SIGCHLD])?;
@@ -61,6 +67,8 @@ fn launch(mut args: impl Iterator<Item = OsString>) -> io::Result<()> {
         signals,
         ladder: Ladder::default(),
         is_stopped: false,
+        tty_name,
+        modes,
     };
     watch.until_end()?;
     watch.until_released()
@@ -110,6 +118,9 @@ struct Watch {
     signals: Signals,
     ladder: Ladder,
     is_stopped: bool,
+    /// The user's terminal, and the modes it had before harn.
+    tty_name: PathBuf,
+    modes: Termios,
 }
 
 impl Watch {
@@ -195,7 +206,16 @@ impl Watch {
         if let Some(link) = &mut self.link
             && link.write_all(&report.to_bytes()).is_err()
         {
-            self.link = None;
+            self.lose_host();
+        }
+    }
+
+    /// Nobody orders any more: the program goes too, and the user's terminal gets its modes back if it still waits for them.
+    fn lose_host(&mut self) {
+        self.link = None;
+        self.ladder.start(Signal::SIGHUP, clock::now());
+        if let Err(error) = tty::give_back_for_host(&self.tty_name, &self.modes) {
+            tracing::debug!(%error, "terminal modes not restored");
         }
     }
 
@@ -213,8 +233,7 @@ impl Watch {
             Err(error) => return Err(error),
         };
         if count == 0 {
-            self.link = None;
-            self.ladder.start(Signal::SIGHUP, clock::now());
+            self.lose_host();
         }
         for order in orders
             .iter()

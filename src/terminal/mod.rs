@@ -14,6 +14,7 @@ mod ladder;
 mod launch;
 pub mod launcher;
 mod link;
+mod modes;
 mod outcome;
 mod panic;
 mod program;

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use nix::errno::Errno;
 
-use super::host::{self, HostEvent};
+use super::host::{self, Observer};
 use super::outcome::{HostError, Outcome};
 use super::{direct, tty};
 
@@ -24,10 +24,10 @@ pub struct Program<'a> {
 ///
 /// `observer` is called on the thread of the byte path, after the bytes were passed on, and must never wait. One that
 /// panics is not called again; the program goes on.
-pub fn run(
-    program: &Program<'_>,
-    observer: &mut dyn FnMut(HostEvent<'_>),
-) -> Result<Outcome, HostError> {
+///
+/// Other threads of the process must have all signals blocked, so that a stop stops this thread before it goes on. Signals
+/// that end a process are swallowed from here on, also after the return.
+pub fn run(program: &Program<'_>, observer: &mut Observer<'_>) -> Result<Outcome, HostError> {
     if tty::is_present() {
         host::run(program, observer)
     } else {

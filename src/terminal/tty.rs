@@ -8,6 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use nix::errno::Errno;
@@ -93,6 +94,11 @@ impl Tty {
         })
     }
 
+    /// The path of the terminal, empty when it has none.
+    pub(super) fn name(&self) -> PathBuf {
+        ttyname(&self.input).unwrap_or_default()
+    }
+
     /// The modes as they are.
     pub(super) fn modes(&self) -> io::Result<Termios> {
         Ok(tcgetattr(&self.input)?)
@@ -157,6 +163,27 @@ pub(super) fn give_back() {
     {
         // The terminal is gone; there is nothing to give back to.
         tracing::debug!(%error, "terminal modes not restored");
+    }
+}
+
+/// Gives a terminal its modes back on behalf of a host that was killed. Only if it is still raw in the host's own way: a
+/// shell that took over has set what it wants.
+pub(super) fn give_back_for_host(name: &Path, modes: &Termios) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let tty = options
+        .read(true)
+        .custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK)
+        .open(name)?;
+    let mut raw = modes.clone();
+    cfmakeraw(&mut raw);
+    let now = tcgetattr(&tty)?;
+    let is_ours = now.local_flags == raw.local_flags
+        && now.input_flags == raw.input_flags
+        && now.output_flags == raw.output_flags;
+    if is_ours {
+        set_modes(&tty, modes)
+    } else {
+        Ok(())
     }
 }
 

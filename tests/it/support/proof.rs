@@ -1,5 +1,6 @@
 //! The support proves itself, and so each binary that takes it in uses all of it.
 
+use std::io::Write as _;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -73,7 +74,8 @@ fn terminal_shows_types_and_resizes() {
     });
     let echoes = |termios: Termios| termios.local_flags.contains(LocalFlags::ECHO);
     assert!(echoes(pty.termios()));
-    pty.send(b"word\r");
+    pty.send(b"wo");
+    pty.keyboard().write_all(b"rd\r").unwrap();
     pty.wait_text("got:word");
     pty.wait_raw("the new size", LIMIT, |bytes| {
         String::from_utf8_lossy(bytes).contains("30 90")
@@ -107,4 +109,5 @@ fn hang_up_ends_a_program_that_does_not_object() {
     assert!(pty.pid().as_raw() > 0);
     pty.hang_up();
     assert_eq!(pty.wait_exit(LIMIT), 129);
+    assert!(pty.has_ended());
 }

@@ -159,6 +159,11 @@ impl Pty {
         self.input.as_ref().unwrap().write_all(bytes).unwrap();
     }
 
+    /// The keyboard by itself, for typing from another thread more than the program may read.
+    pub(crate) fn keyboard(&self) -> File {
+        self.input.as_ref().unwrap().try_clone().unwrap()
+    }
+
     /// Stops reading what the program prints, as a terminal with a held scroll bar does.
     pub(crate) fn stall(&self) {
         *self.pause.as_ref().unwrap().0.lock().unwrap() = true;
@@ -268,6 +273,11 @@ impl Pty {
                 .0;
         }
         shell_code(status)
+    }
+
+    /// Whether the program has ended, looked at once.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
 
     /// The terminal window is closed: both sides of the user's end go away. The program goes on being a child.

@@ -1,0 +1,373 @@
+//! Which terminal modes the program has on, and the bytes that undo them when it died without doing so itself. Pure.
+//!
+//! Only what was seen switched on is undone, so a program that cleans up leaves nothing to do. Follows the output after it was
+//! passed on; any chunking gives the same result. Strings (titles, links, images) are skipped, their content is nobody's
+//! mode. The keyboard-protocol stack is counted for the main and the alternate screen each, as terminals keep it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Private modes that stay behind when set, and are harmless to reset: cursor keys, mouse reports in their kinds and
+/// encodings, focus reports, wheel-as-arrows, bracketed paste, synchronised output, colour and size reports.
+const SET_STAYS: [u16; 15] = [
+    1, 9, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 1015, 1016, 2004, 2026, 2031,
+];
+const SIZE_REPORTS: u16 = 2048;
+/// Private modes that stay behind when reset: wrapping and the cursor.
+const RESET_STAYS: [u16; 2] = [7, 25];
+/// The ways onto the alternate screen.
+const ALTERNATE: [u16; 3] = [47, 1047, 1049];
+
+/// Longest parameter text that is looked at; no real one comes near.
+const PARAMETERS_LIMIT: usize = 256;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Ground,
+    Escape,
+    /// After ESC and one of `(`, `)`, ` `, `#`: one more byte.
+    EscapeArgument,
+    Sequence,
+    /// Inside OSC, DCS, APC, PM or SOS.
+    Text,
+    TextEscape,
+}
+
+/// A keyboard-protocol stack: the flags in force and how many were pushed.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Keyboard {
+    pushed: u32,
+    has_flags: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Modes {
+    place: Place,
+    parameters: Vec<u8>,
+    set: BTreeSet<u16>,
+    reset: BTreeSet<u16>,
+    /// The mode that switched to the alternate screen.
+    alternate: Option<u16>,
+    keyboards: [Keyboard; 2],
+    /// Things that one fixed sequence undoes.
+    touched: BTreeSet<&'static [u8]>,
+}
+
+const KEY_MODIFIERS: &[u8] = b"\x1b[>4;0m";
+const KEYPAD: &[u8] = b"\x1b>";
+const REGION: &[u8] = b"\x1b[r";
+const CURSOR_SHAPE: &[u8] = b"\x1b[0 q";
+const RENDITION: &[u8] = b"\x1b[0m";
+
+impl Modes {
+    pub(super) fn new() -> Self {
+        Self {
+            place: Place::Ground,
+            parameters: Vec::new(),
+            set: BTreeSet::new(),
+            reset: BTreeSet::new(),
+            alternate: None,
+            keyboards: [Keyboard::default(); 2],
+            touched: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn observe(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some((&byte, after)) = rest.split_first() {
+            if self.place == Place::Ground {
+                // Plain text is most of what there is.
+                let Some(at) = rest.iter().position(|byte| *byte == 0x1b) else {
+                    return;
+                };
+                self.place = Place::Escape;
+                rest = rest.get(at + 1..).unwrap_or_default();
+                continue;
+            }
+            self.take(byte);
+            rest = after;
+        }
+    }
+
+    fn take(&mut self, byte: u8) {
+        self.place = match (self.place, byte) {
+            (Place::Text | Place::TextEscape, 0x07 | 0x18 | 0x1a)
+            | (Place::TextEscape, b'\\')
+            | (Place::Escape | Place::EscapeArgument | Place::Sequence, 0x18 | 0x1a) => {
+                Place::Ground
+            }
+            (Place::Text, 0x1b) => Place::TextEscape,
+            // An escape that does not end the text begins something new.
+            (Place::Escape | Place::TextEscape, _) => self.take_escape(byte),
+            (Place::Text, _) => Place::Text,
+            (Place::EscapeArgument | Place::Sequence, 0x1b) => Place::Escape,
+            (Place::EscapeArgument | Place::Ground, _) => Place::Ground,
+            (Place::Sequence, 0x40..=0x7e) => {
+                self.take_sequence(byte);
+                Place::Ground
+            }
+            (Place::Sequence, _) => {
+                if self.parameters.len() < PARAMETERS_LIMIT {
+                    self.parameters.push(byte);
+                }
+                Place::Sequence
+            }
+        };
+    }
+
+    fn take_escape(&mut self, byte: u8) -> Place {
+        match byte {
+            b'[' => {
+                self.parameters.clear();
+                Place::Sequence
+            }
+            b']' | b'P' | b'_' | b'^' | b'X' => Place::Text,
+            b'(' | b')' | b' ' | b'#' => Place::EscapeArgument,
+            0x1b => Place::Escape,
+            b'c' => {
+                *self = Self::new();
+                Place::Ground
+            }
+            b'=' => {
+                self.touched.insert(KEYPAD);
+                Place::Ground
+            }
+            b'>' => {
+                self.touched.remove(KEYPAD);
+                Place::Ground
+            }
+            _ => Place::Ground,
+        }
+    }
+
+    fn take_sequence(&mut self, last: u8) {
+        let parameters = std::mem::take(&mut self.parameters);
+        match (parameters.split_first(), last) {
+            (Some((b'?', numbers)), b'h') => each(numbers, |mode| self.set_mode(mode)),
+            (Some((b'?', numbers)), b'l') => each(numbers, |mode| self.reset_mode(mode)),
+            (Some((b'>', _)), b'u') => {
+                let keyboard = self.keyboard();
+                keyboard.pushed = keyboard.pushed.saturating_add(1);
+            }
+            (Some((b'<', count)), b'u') => {
+                let count = number(count).unwrap_or(1).max(1);
+                let keyboard = self.keyboard();
+                keyboard.pushed = keyboard.pushed.saturating_sub(u32::from(count));
+            }
+            (Some((b'=', flags)), b'u') => {
+                self.keyboard().has_flags = flags.first().is_some_and(|flag| *flag != b'0');
+            }
+            (Some((b'>', b"4")), b'm') => {
+                self.touched.remove(KEY_MODIFIERS);
+            }
+            (Some((b'>', [b'4', b';', value @ ..])), b'm') => {
+                self.touch(KEY_MODIFIERS, number(value).unwrap_or(0) != 0);
+            }
+            (Some((b'?' | b'>' | b'<' | b'=', _)), _) => {}
+            (first, b'r') => self.touch(REGION, first.is_some()),
+            (Some((_, [.., b' '])), b'q') => {
+                self.touch(CURSOR_SHAPE, parameters.first() != Some(&b'0'));
+            }
+            (first, b'm') => {
+                let is_plain = first.is_none() || parameters == b"0";
+                self.touch(RENDITION, !is_plain);
+            }
+            // A soft reset undoes all but the screen and what it never knew of.
+            (Some((b'!', [])), b'p') => {
+                self.touched.clear();
+                self.reset.clear();
+            }
+            _ => {}
+        }
+        self.parameters = parameters;
+    }
+
+    fn touch(&mut self, undo: &'static [u8], is_on: bool) {
+        if is_on {
+            self.touched.insert(undo);
+        } else {
+            self.touched.remove(undo);
+        }
+    }
+
+    fn set_mode(&mut self, mode: u16) {
+        if ALTERNATE.contains(&mode) {
+            self.alternate = Some(mode);
+        } else if RESET_STAYS.contains(&mode) {
+            self.reset.remove(&mode);
+        } else if SET_STAYS.contains(&mode) || mode == SIZE_REPORTS {
+            self.set.insert(mode);
+        }
+    }
+
+    fn reset_mode(&mut self, mode: u16) {
+        if ALTERNATE.contains(&mode) {
+            self.alternate = None;
+        } else if RESET_STAYS.contains(&mode) {
+            self.reset.insert(mode);
+        } else {
+            self.set.remove(&mode);
+        }
+    }
+
+    fn keyboard(&mut self) -> &mut Keyboard {
+        let [main, alternate] = &mut self.keyboards;
+        if self.alternate.is_some() {
+            alternate
+        } else {
+            main
+        }
+    }
+
+    /// What gives the terminal back as the program found it; empty when nothing is left on.
+    pub(super) fn undo(&self) -> Vec<u8> {
+        let mut text = String::new();
+        // A text or sequence that was cut off would swallow what follows: CAN ends it.
+        if self.place != Place::Ground {
+            text.push('\x18');
+        }
+        // An open synchronised update hides everything else.
+        if self.set.contains(&2026) {
+            text.push_str("\x1b[?2026l");
+        }
+        let [main, alternate] = self.keyboards;
+        if let Some(mode) = self.alternate {
+            push_keyboard(&mut text, alternate);
+            push_mode(&mut text, mode, 'l');
+        }
+        push_keyboard(&mut text, main);
+        for mode in self.set.iter().rev().filter(|mode| **mode != 2026) {
+            push_mode(&mut text, *mode, 'l');
+        }
+        for mode in &self.reset {
+            push_mode(&mut text, *mode, 'h');
+        }
+        let mut bytes = text.into_bytes();
+        for undo in &self.touched {
+            // A reset region also sends the cursor home.
+            if *undo == REGION {
+                bytes.extend_from_slice(b"\x1b7\x1b[r\x1b8");
+            } else {
+                bytes.extend_from_slice(undo);
+            }
+        }
+        bytes
+    }
+}
+
+fn push_mode(text: &mut String, mode: u16, end: char) {
+    write!(text, "\x1b[?{mode}{end}").unwrap_or_default();
+}
+
+fn push_keyboard(text: &mut String, keyboard: Keyboard) {
+    if keyboard.pushed > 0 {
+        write!(text, "\x1b[<{}u", keyboard.pushed).unwrap_or_default();
+    }
+    if keyboard.has_flags {
+        text.push_str("\x1b[=0u");
+    }
+}
+
+fn each(numbers: &[u8], mut take: impl FnMut(u16)) {
+    numbers
+        .split(|byte| *byte == b';')
+        .filter_map(number)
+        .for_each(&mut take);
+}
+
+fn number(digits: &[u8]) -> Option<u16> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn undo_of(bytes: &[u8]) -> String {
+        let mut modes = Modes::new();
+        modes.observe(bytes);
+        String::from_utf8(modes.undo()).unwrap()
+    }
+
+    #[test]
+    fn what_a_killed_program_left_on_is_undone_in_an_order_that_works() {
+        let left =
+            b"\x1b[?1049h\x1b[?2004h\x1b[?1003h\x1b[?1006h\x1b[?1004h\x1b[>1u\x1b[?25l\x1b[?2026h";
+        let expected =
+            "\x1b[?2026l\x1b[<1u\x1b[?1049l\x1b[?2004l\x1b[?1006l\x1b[?1004l\x1b[?1003l\x1b[?25h";
+        assert_eq!(undo_of(left), expected);
+    }
+
+    #[test]
+    fn program_that_cleans_up_leaves_nothing_to_undo() {
+        let clean = b"\x1b[?1049;25h\x1b[?1;7l\x1b[?7h\x1b[>5u\x1b[>1u\x1b[<2u\x1b[>4;2m\x1b[>4m\x1b[2;9r\x1b[r\
+            \x1b[5 q\x1b[0 q\x1b=\x1b>\x1b[31mred\x1b[m\x1b[?1049l text \x1b]0;title\x07\x1b(B";
+        assert_eq!(undo_of(clean), "");
+    }
+
+    #[test]
+    fn pushes_are_counted_for_each_screen() {
+        assert_eq!(
+            undo_of(b"\x1b[>1u\x1b[>3u\x1b[?1049h\x1b[>1u\x1b[>1u\x1b[>1u\x1b[<u"),
+            "\x1b[<2u\x1b[?1049l\x1b[<2u"
+        );
+        assert_eq!(undo_of(b"\x1b[>1u\x1b[<9u\x1b[=1u"), "\x1b[=0u");
+    }
+
+    #[test]
+    fn content_of_strings_is_no_mode() {
+        assert_eq!(
+            undo_of(b"\x1b]0;[?1003h\x07\x1bP[?1003h\x1b\\\x1b_[?25l\x1b\\"),
+            ""
+        );
+    }
+
+    #[test]
+    fn string_that_was_cut_off_is_ended_first() {
+        assert_eq!(undo_of(b"\x1b[?25l\x1b]0;half a tit"), "\x18\x1b[?25h");
+    }
+
+    #[test]
+    fn hard_reset_forgets_everything() {
+        assert_eq!(undo_of(b"\x1b[?1003h\x1b[>1u\x1b[31m\x1bc"), "");
+    }
+
+    #[test]
+    fn region_and_colours_are_undone_without_moving_the_cursor() {
+        assert_eq!(
+            undo_of(b"\x1b[1;20r\x1b[38;2;1;2;3m"),
+            "\x1b[0m\x1b7\x1b[r\x1b8"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_chunking_gives_the_same_undo(
+            pieces in proptest::collection::vec(proptest::sample::select(vec![
+                &b"\x1b[?1049h"[..], b"\x1b[?1003h", b"\x1b[?25l", b"\x1b[>1u", b"\x1b[<u", b"\x1b]0;t",
+                b"\x07", b"\x1b\\", b"text", b"\x1b", b"[", b"\x1b[31m", b"\x18", b"\xff\x9b", b"\x1b[?1049l",
+            ]), 0..24),
+            cut in 1_usize..9,
+        ) {
+            let bytes = pieces.concat();
+            let mut whole = Modes::new();
+            whole.observe(&bytes);
+            let mut cut_up = Modes::new();
+            for chunk in bytes.chunks(cut) {
+                cut_up.observe(chunk);
+            }
+            prop_assert_eq!(whole.undo(), cut_up.undo());
+        }
+
+        #[test]
+        fn undo_leaves_nothing_to_undo(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let mut modes = Modes::new();
+            modes.observe(&bytes);
+            let undo = modes.undo();
+            modes.observe(&undo);
+            prop_assert_eq!(modes.undo(), b"");
+        }
+    }
+}

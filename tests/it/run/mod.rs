@@ -1,0 +1,8 @@
+//! `harn run`: the host of a program, seen from the user's terminal and from pipes.
+
+mod bytes;
+mod ending;
+mod hosted;
+mod job;
+mod plain;
+mod size;
