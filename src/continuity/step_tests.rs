@@ -1,0 +1,271 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::continuity::state::{Phase, Work};
+use crate::event::{HarnessId, SessionId, Timestamp, TurnEnd, TurnId};
+
+/// Carries effects out the way `command/` does, and keeps what it did.
+#[derive(Default)]
+struct Bench {
+    state: State,
+    events: Vec<EventBody>,
+    /// `checkpoint`, `brief a1 SessionStart`, or the type of a recorded event.
+    done: Vec<String>,
+}
+
+impl Bench {
+    fn record(&mut self, body: EventBody) {
+        self.state.apply(&body, Timestamp::from_unix_ms(0));
+        self.events.push(body);
+    }
+
+    fn checkpoint(&mut self, trigger: CheckpointTrigger) {
+        let generation = self.state.generation + 1;
+        self.record(EventBody::CheckpointCreated {
+            generation,
+            capsule: format!("c{generation}"),
+            path: String::new(),
+            trigger,
+            bytes: 1,
+            truncated: Vec::new(),
+        });
+    }
+
+    fn send(&mut self, input: &HookInput) {
+        for effect in step(&self.state, input) {
+            match effect {
+                Effect::Record(body) => {
+                    let kind = serde_json::to_value(&body).unwrap();
+                    self.done.push(kind["type"].as_str().unwrap().to_owned());
+                    self.record(body);
+                }
+                Effect::Checkpoint { trigger, instructions: _ } => {
+                    self.done.push("checkpoint".to_owned());
+                    self.checkpoint(trigger);
+                }
+                Effect::Brief { via, attempt } => {
+                    self.done.push(format!("brief {attempt} {via:?}"));
+                    let generation = self.state.attempt.as_ref().and_then(|it| it.generation);
+                    let tag = String::new();
+                    self.record(EventBody::RecoveryInjected { attempt, generation, tag, via, chars: 1 });
+                }
+                Effect::RememberRequest(_) | Effect::RememberSummary(_) => {}
+            }
+        }
+    }
+
+    fn turn(&mut self, turn: &str, signal: Signal) -> &mut Self {
+        self.send(&input(Some(turn), signal));
+        self
+    }
+
+    fn take(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.done)
+    }
+}
+
+fn input(turn: Option<&str>, signal: Signal) -> HookInput {
+    HookInput {
+        adapter: HarnessId::new("demo"),
+        session: SessionId::new("s"),
+        cwd: None,
+        transcript: None,
+        turn: turn.map(TurnId::new),
+        agent: None,
+        mode: None,
+        model: None,
+        signal,
+    }
+}
+
+fn pre() -> Signal {
+    Signal::CompactionAnnounced { trigger: CompactionTrigger::Auto, instructions: None }
+}
+
+fn post() -> Signal {
+    Signal::CompactionReported { trigger: CompactionTrigger::Auto }
+}
+
+fn compacted() -> Signal {
+    Signal::SessionStarted { source: StartSource::Compact }
+}
+
+fn prompted() -> Signal {
+    Signal::PromptSubmitted { text: "go on".into(), origin: PromptOrigin::User }
+}
+
+fn stopped() -> Signal {
+    Signal::TurnStopped { end: TurnEnd::Completed, last_message: None }
+}
+
+#[test]
+fn a_compaction_makes_one_capsule_and_one_briefing() {
+    let mut bench = Bench::default();
+    bench.turn("t", pre()).turn("t", compacted()).turn("t", post());
+    assert_eq!(
+        bench.take(),
+        [
+            "context.compaction.started",
+            "checkpoint",
+            "session.started",
+            "context.compaction.completed",
+            "brief a1 SessionStart",
+        ]
+    );
+    assert_eq!(
+        bench.state.phase,
+        Phase::Recovered { generation: Some(1), via: BriefingChannel::SessionStart }
+    );
+    assert_eq!(bench.state.compactions, 1);
+}
+
+#[test]
+fn a_pre_signal_that_comes_again_reuses_the_capsule() {
+    let mut bench = Bench::default();
+    bench.turn("t", pre()).turn("t", pre());
+    assert_eq!(bench.take(), ["context.compaction.started", "checkpoint"]);
+}
+
+#[test]
+fn an_attempt_after_a_cancelled_one_makes_a_new_generation() {
+    let mut bench = Bench::default();
+    bench.turn("t1", pre()).turn("t2", prompted()).turn("t2", stopped()).turn("t3", pre());
+    assert_eq!((bench.state.generation, bench.state.attempts), (2, 2));
+    let mut without_a_prompt_between = Bench::default();
+    without_a_prompt_between.turn("t1", pre()).turn("t2", pre());
+    assert_eq!(without_a_prompt_between.state.generation, 2);
+}
+
+#[test]
+fn two_compactions_of_one_turn_are_two_attempts() {
+    let mut bench = Bench::default();
+    for _ in 0..2 {
+        bench.turn("t", pre()).turn("t", compacted()).turn("t", post());
+    }
+    let briefed: Vec<_> = bench.take().into_iter().filter(|it| it.starts_with("brief")).collect();
+    assert_eq!(briefed, ["brief a1 SessionStart", "brief a2 SessionStart"]);
+    assert_eq!((bench.state.generation, bench.state.compactions), (2, 2));
+}
+
+#[test]
+fn a_manual_checkpoint_never_stands_in_for_the_one_before_a_compaction() {
+    let mut bench = Bench::default();
+    bench.checkpoint(CheckpointTrigger::Manual);
+    bench.turn("t", pre()).turn("t", compacted());
+    assert_eq!(
+        bench.state.phase,
+        Phase::Recovered { generation: Some(2), via: BriefingChannel::SessionStart }
+    );
+}
+
+#[test]
+fn post_signals_sent_thrice_brief_once() {
+    let mut bench = Bench::default();
+    bench.turn("t", pre());
+    for _ in 0..3 {
+        bench.turn("t", compacted());
+    }
+    let briefs = bench.take().iter().filter(|it| it.starts_with("brief")).count();
+    assert_eq!((briefs, bench.state.compactions), (1, 1));
+}
+
+#[test]
+fn a_compaction_without_a_checkpoint_is_degraded_and_still_briefed() {
+    let mut bench = Bench::default();
+    bench.turn("t", compacted());
+    assert_eq!(
+        bench.take(),
+        [
+            "session.started",
+            "context.compaction.completed",
+            "context.degraded",
+            "brief a1 SessionStart",
+        ]
+    );
+    assert_eq!(bench.state.phase.word(), "degraded");
+    bench.turn("t", stopped()).turn("t2", pre()).turn("t2", compacted());
+    assert_eq!(bench.state.phase.word(), "recovered");
+}
+
+#[test]
+fn the_prompt_is_the_second_chance_when_nothing_was_printed() {
+    let mut bench = Bench::default();
+    bench.turn("t", pre()).turn("t", post()).turn("t2", prompted()).turn("t3", prompted());
+    let briefs: Vec<_> = bench.take().into_iter().filter(|it| it.starts_with("brief")).collect();
+    assert_eq!(briefs, ["brief a1 Prompt"]);
+}
+
+#[test]
+fn a_cancelled_compaction_is_not_briefed() {
+    let mut bench = Bench::default();
+    bench.turn("t", pre()).turn("t2", prompted());
+    assert_eq!(bench.take(), ["context.compaction.started", "checkpoint", "prompt.submitted"]);
+    assert_eq!(bench.state.phase, Phase::Checkpointed { generation: 1, attempt: None });
+    assert_eq!(bench.state.compactions, 0);
+}
+
+#[test]
+fn a_late_post_signal_belongs_to_the_attempt_of_its_turn() {
+    let mut bench = Bench::default();
+    bench.turn("t", pre()).turn("t", compacted()).turn("t2", prompted()).take();
+    bench.turn("t", post());
+    assert_eq!(bench.take(), Vec::<String>::new());
+    assert_eq!(bench.state.phase.word(), "recovered");
+}
+
+#[test]
+fn a_sub_agent_moves_no_phase_and_its_permission_requests_count() {
+    let mut bench = Bench::default();
+    for signal in [pre(), compacted(), post(), prompted(), stopped()] {
+        bench.send(&HookInput { agent: Some("a".into()), ..input(Some("t"), signal) });
+    }
+    let asks = Signal::PermissionRequested { tool: "Bash".into() };
+    bench.send(&HookInput { agent: Some("a".into()), ..input(Some("t"), asks) });
+    assert_eq!(bench.take(), ["permission.requested"]);
+    assert_eq!(bench.state.phase, Phase::Observing);
+}
+
+fn any_signal() -> impl Strategy<Value = (Option<&'static str>, Signal)> {
+    let turn = prop_oneof![Just(None), Just(Some("t1")), Just(Some("t2"))];
+    let signal = prop_oneof![
+        Just(pre()),
+        Just(post()),
+        Just(compacted()),
+        Just(prompted()),
+        Just(stopped()),
+        Just(Signal::SessionStarted { source: StartSource::Resume }),
+        Just(Signal::SessionEnded { reason: None }),
+        Just(Signal::ToolFinished { tool: "Edit".into(), ok: true, wrote: vec!["f".into()] }),
+    ];
+    (turn, signal)
+}
+
+proptest! {
+    #[test]
+    fn whatever_order_signals_come_in_the_invariants_hold(
+        signals in proptest::collection::vec(any_signal(), 0..40),
+    ) {
+        let mut bench = Bench::default();
+        for (turn, signal) in signals {
+            bench.send(&input(turn, signal));
+            if matches!(bench.state.phase, Phase::Recovered { .. }) {
+                prop_assert!(bench.state.recovery.is_some());
+            }
+        }
+        let mut briefs: Vec<&String> =
+            bench.done.iter().filter(|it| it.starts_with("brief")).collect();
+        let count = briefs.len();
+        briefs.sort();
+        briefs.dedup_by_key(|brief| brief.split(' ').nth(1).unwrap_or_default().to_owned());
+        prop_assert_eq!(briefs.len(), count, "two briefings for one attempt");
+        let capsules = bench.done.iter().filter(|it| *it == "checkpoint").count() as u64;
+        prop_assert!(capsules <= bench.state.attempts, "two capsules for one attempt");
+
+        let mut replayed = State::default();
+        for event in &bench.events {
+            replayed.apply(event, Timestamp::from_unix_ms(0));
+        }
+        replayed.work = Work { request: None, summary: None, ..replayed.work };
+        prop_assert_eq!(replayed, bench.state);
+    }
+}

@@ -1,0 +1,148 @@
+//! `harn context`: what a person or a script sees of a session.
+
+use serde_json::{Value, json};
+
+use crate::hook::Session;
+use crate::support::{Output, TestEnv};
+
+fn context(env: &TestEnv, args: &[&str]) -> Output {
+    env.run(env.harn([&["context"], args].concat()), b"")
+}
+
+fn status(env: &TestEnv) -> Value {
+    let output = context(env, &["status", "--json"]);
+    assert_eq!((output.code, output.err()), (0, String::new()));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn status_has_the_shape_of_the_contract_at_each_phase() {
+    let env = TestEnv::new();
+    env.git_init();
+    let session = Session::new(&env);
+    session.quiet("SessionStart", json!({"source": "startup"}));
+    let mut before = status(&env);
+    let capabilities = before["capabilities"].take();
+    assert_eq!(
+        before,
+        json!({
+            "schema": 1, "session": "s1", "run": null, "owned": false, "adapter": "claude-code",
+            "phase": "observing", "generation": 0, "capsule": null, "recovery": null,
+            "context": null, "degraded": null, "compactions": 0,
+            "capabilities": null,
+        })
+    );
+    assert_eq!(
+        capabilities,
+        json!({
+            "telemetry": "unsupported", "pre_signal": "partial", "post_signal": "supported",
+            "trigger": "unsupported",
+        })
+    );
+    session.work_and_announce();
+    let announced = status(&env);
+    assert_eq!((&announced["phase"], &announced["generation"]), (&json!("checkpointed"), &json!(1)));
+    let path = announced["capsule"]["path"].as_str().unwrap();
+    assert_eq!(announced["capsule"]["bytes"], std::fs::metadata(path).unwrap().len());
+    session.briefing().unwrap();
+    let after = status(&env);
+    assert_eq!((&after["phase"], &after["compactions"]), (&json!("recovered"), &json!(1)));
+    assert_eq!(after["recovery"]["state"], "injected");
+    assert_eq!(after["recovery"]["via"], "session_start");
+}
+
+#[test]
+fn a_compaction_without_a_checkpoint_is_degraded_with_its_reason() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    session.quiet("UserPromptSubmit", json!({"prompt": "go", "prompt_id": "t1"}));
+    assert!(session.briefing().unwrap().contains("no checkpoint exists"));
+    let after = status(&env);
+    assert_eq!(after["phase"], "degraded");
+    assert_eq!(
+        after["degraded"],
+        "the harness reported a compaction for which no checkpoint was made"
+    );
+}
+
+#[test]
+fn a_checkpoint_by_hand_is_always_a_new_generation_and_keeps_its_note() {
+    let env = TestEnv::new();
+    let head = env.git_init();
+    let session = Session::new(&env);
+    session.quiet("SessionStart", json!({"source": "startup"}));
+    let note = "never use curl; use ./bin/api";
+    for generation in 1..=2 {
+        let output = context(&env, &["checkpoint", "--note", note, "--json"]);
+        let saved: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((output.code, &saved["generation"]), (0, &json!(generation)));
+    }
+    let shown = context(&env, &["show", "2", "--json"]);
+    let capsule: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(capsule["repo"]["head"]["commit"], head.as_str());
+    assert_eq!(capsule["work"]["notes"][0]["text"], note);
+    assert!(context(&env, &["show"]).out().contains(&format!("- {note}\n")));
+    session.quiet("PreCompact", json!({"trigger": "manual", "prompt_id": "t2"}));
+    assert!(session.briefing().unwrap().contains(&format!("- {note}\n")));
+}
+
+#[test]
+fn a_note_that_is_too_long_saves_nothing() {
+    let env = TestEnv::new();
+    Session::new(&env).quiet("SessionStart", json!({"source": "startup"}));
+    let output = context(&env, &["checkpoint", "--note", &"x".repeat(501)]);
+    assert_eq!(
+        (output.code, output.err()),
+        (64, "harn: a note has 1 to 500 characters; this one has 501\n".to_owned())
+    );
+    assert_eq!(status(&env)["generation"], 0);
+}
+
+#[test]
+fn several_live_sessions_are_listed_and_none_is_guessed() {
+    let env = TestEnv::new();
+    let none = context(&env, &["status"]);
+    assert_eq!(none.code, 64);
+    assert!(none.err().starts_with("harn: no session of this project is known\nhint: "));
+    for id in ["s1", "s2"] {
+        Session::named(&env, id).quiet("SessionStart", json!({"source": "startup"}));
+    }
+    let several = context(&env, &["status"]);
+    assert_eq!(several.code, 64);
+    for part in ["several sessions", "\n  s1", "\n  s2", "hint: name one with --session ID"] {
+        assert!(several.err().contains(part), "{part} is not in {}", several.err());
+    }
+    assert_eq!(context(&env, &["status", "--session", "s2"]).code, 0);
+    assert_eq!(context(&env, &["status", "--session", "s3"]).code, 64);
+    Session::named(&env, "s1").quiet("SessionEnd", json!({"reason": "other"}));
+    assert_eq!(status(&env)["session"], "s2");
+}
+
+#[test]
+fn inside_a_session_the_harness_names_it() {
+    let mut env = TestEnv::new();
+    for id in ["s1", "s2"] {
+        Session::named(&env, id).quiet("SessionStart", json!({"source": "startup"}));
+    }
+    env.set("CLAUDE_CODE_SESSION_ID", "s2");
+    assert_eq!(status(&env)["session"], "s2");
+}
+
+#[test]
+fn there_is_nothing_to_show_before_the_first_checkpoint() {
+    let env = TestEnv::new();
+    Session::new(&env).quiet("SessionStart", json!({"source": "startup"}));
+    let output = context(&env, &["show"]);
+    assert_eq!((output.code, output.out()), (3, String::new()));
+    assert_eq!(context(&env, &["show", "7"]).code, 64);
+}
+
+#[test]
+fn hostile_names_reach_the_terminal_without_control_characters() {
+    let env = TestEnv::new();
+    Session::named(&env, "s\u{1b}[2J\u{202e}x").quiet("SessionStart", json!({"source": "startup"}));
+    let output = context(&env, &["status"]);
+    assert_eq!(output.code, 0);
+    assert!(!output.out().chars().any(|c| c.is_control() && c != '\n'));
+    assert!(!output.out().contains('\u{202e}'));
+}

@@ -1,0 +1,400 @@
+//! `harn hook` as a harness calls it: whole processes, recorded shapes, bad input, broken state.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{Output, TestEnv};
+
+/// A session `s1` in the environment's project.
+pub(crate) struct Session<'a> {
+    pub(crate) env: &'a TestEnv,
+    id: &'static str,
+}
+
+impl<'a> Session<'a> {
+    pub(crate) fn new(env: &'a TestEnv) -> Self {
+        Self { env, id: "s1" }
+    }
+
+    pub(crate) fn named(env: &'a TestEnv, id: &'static str) -> Self {
+        Self { env, id }
+    }
+
+    pub(crate) fn send(&self, event: &str, fields: Value) -> Output {
+        let mut payload = json!({
+            "session_id": self.id,
+            "transcript_path": "/t.jsonl",
+            "cwd": self.env.project(),
+            "hook_event_name": event,
+        });
+        for (key, value) in fields.as_object().unwrap() {
+            payload[key] = value.clone();
+        }
+        self.send_raw(event, payload.to_string().as_bytes())
+    }
+
+    pub(crate) fn send_raw(&self, event: &str, payload: &[u8]) -> Output {
+        self.env.run(self.env.harn(["hook", "claude-code", event]), payload)
+    }
+
+    /// Sends what must be answered with nothing.
+    pub(crate) fn quiet(&self, event: &str, fields: Value) {
+        assert_silent(&self.send(event, fields));
+    }
+
+    /// A turn that edits `README`, then the announcement of a compaction.
+    pub(crate) fn work_and_announce(&self) {
+        self.quiet("SessionStart", json!({"source": "startup"}));
+        self.quiet("UserPromptSubmit", json!({"prompt": "fix the parser", "prompt_id": "t1"}));
+        let path = self.env.write("README", "edited\n");
+        let input = json!({"file_path": path});
+        self.quiet("PostToolUse", json!({"tool_name": "Edit", "tool_input": input, "prompt_id": "t1"}));
+        self.quiet("Stop", json!({"last_assistant_message": "Done.", "prompt_id": "t1"}));
+        self.quiet("PreCompact", json!({"trigger": "manual", "prompt_id": "t2"}));
+    }
+
+    /// The text for the model that SessionStart(compact) prints.
+    pub(crate) fn briefing(&self) -> Option<String> {
+        context_of(&self.send("SessionStart", json!({"source": "compact", "prompt_id": "t2"})))
+    }
+
+    pub(crate) fn dir(&self) -> PathBuf {
+        let context = self.env.project().join(".harnery/context");
+        fs::read_dir(context).unwrap().next().unwrap().unwrap().path()
+    }
+
+    pub(crate) fn events(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.dir().join("events.ndjson")).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    pub(crate) fn event_types(&self) -> Vec<String> {
+        self.events().iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+pub(crate) fn context_of(output: &Output) -> Option<String> {
+    assert_eq!((output.code, output.err()), (0, String::new()));
+    if output.stdout.is_empty() {
+        return None;
+    }
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let specific = &document["hookSpecificOutput"];
+    assert_eq!(specific["hookEventName"], "SessionStart");
+    Some(specific["additionalContext"].as_str().unwrap().to_owned())
+}
+
+fn assert_silent(output: &Output) {
+    assert_eq!((output.code, output.out(), output.err()), (0, String::new(), String::new()));
+}
+
+fn write_file(path: &Path, content: &[u8]) {
+    fs::File::create(path).unwrap().write_all(content).unwrap();
+}
+
+fn log_of(env: &TestEnv) -> String {
+    fs::read_to_string(env.state().join("harn/log/harn.log")).unwrap_or_default()
+}
+
+#[test]
+fn a_compaction_is_checkpointed_and_briefed_with_what_git_says() {
+    let env = TestEnv::new();
+    let head = env.git_init();
+    let session = Session::new(&env);
+    session.work_and_announce();
+    let capsule: Value =
+        serde_json::from_slice(&fs::read(session.dir().join("capsules/000001.json")).unwrap())
+            .unwrap();
+    assert_eq!(capsule["work"]["request"]["text"], "fix the parser");
+    assert_eq!(capsule["repo"]["head"]["commit"], head.as_str());
+    let readme = env.project().join("README");
+    assert_eq!(capsule["work"]["touched"][0]["path"], readme.to_str().unwrap());
+    assert_eq!(capsule["compaction"]["trigger"], "manual");
+
+    env.git(["commit", "--quiet", "--all", "--message", "second"]);
+    let briefing = session.briefing().unwrap();
+    assert!(briefing.starts_with("[harn:g1:"), "{briefing}");
+    for part in ["> fix the parser", "branch main", "README (modified)", "re-check before editing"] {
+        assert!(briefing.contains(part), "{part} is not in\n{briefing}");
+    }
+    assert_eq!(session.briefing(), None);
+    session.quiet("PostCompact", json!({"trigger": "manual", "prompt_id": "t2", "compact_summary": "x"}));
+    session.quiet("SessionEnd", json!({"reason": "other"}));
+    assert_eq!(env.git(["status", "--porcelain"]), "");
+    assert_eq!(
+        session.event_types(),
+        [
+            "session.started",
+            "prompt.submitted",
+            "tool.finished",
+            "turn.stopped",
+            "context.compaction.started",
+            "context.checkpoint.created",
+            "session.started",
+            "context.compaction.completed",
+            "context.recovery.injected",
+            "session.started",
+            "session.ended",
+        ]
+    );
+    let numbers: Vec<u64> =
+        session.events().iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=11).collect::<Vec<_>>());
+}
+
+#[test]
+fn outside_git_the_briefing_never_says_unchanged() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    session.work_and_announce();
+    let briefing = session.briefing().unwrap();
+    assert!(briefing.contains("none (not a git worktree)"), "{briefing}");
+    assert!(!briefing.contains("as at the checkpoint ("), "{briefing}");
+}
+
+#[test]
+fn git_unborn_and_detached_are_named() {
+    let env = TestEnv::new();
+    env.git(["init", "--quiet", "--initial-branch=main"]);
+    let session = Session::new(&env);
+    session.work_and_announce();
+    assert!(session.briefing().unwrap().contains("branch main (no commit yet)"));
+
+    let env = TestEnv::new();
+    env.git_init();
+    env.git(["checkout", "--quiet", "--detach"]);
+    let session = Session::new(&env);
+    session.work_and_announce();
+    assert!(session.briefing().unwrap().contains("no branch (detached HEAD), HEAD "));
+}
+
+#[test]
+fn every_other_source_of_a_session_start_is_answered_with_nothing() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    session.work_and_announce();
+    for source in [json!("startup"), json!("resume"), json!("clear"), json!("fork"), json!(7)] {
+        session.quiet("SessionStart", json!({"source": source}));
+    }
+}
+
+#[test]
+fn input_that_is_no_payload_is_passed_over_and_logged() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    let cases: [(&[u8], &str); 6] = [
+        (b"", "standard input is empty"),
+        (b"not json", "does not begin with a JSON object"),
+        (b"{\"session_id\":\"s1\"", "ends within a JSON object"),
+        (b"{\"session_id\" 1}", "not JSON"),
+        (b"{}", "names no session"),
+        (b"[{}]", "does not begin with a JSON object"),
+    ];
+    for (payload, reason) in cases {
+        assert_silent(&session.send_raw("PreCompact", payload));
+        let log = log_of(&env);
+        assert!(log.lines().last().unwrap().contains(reason), "{reason} is not in {log}");
+    }
+    assert!(!env.project().join(".harnery").exists());
+}
+
+#[test]
+fn a_huge_payload_is_read_to_its_end() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    let output = "x\\n".repeat(4_000_000);
+    let payload = format!(
+        "{{\"session_id\":\"s1\",\"cwd\":{:?},\"tool_response\":{{\"stdout\":\"{output}\"}},\"tool_name\":\"Bash\"}}",
+        env.project()
+    );
+    assert_silent(&session.send_raw("PostToolUse", payload.as_bytes()));
+    assert_eq!(session.event_types(), ["tool.finished"]);
+}
+
+#[test]
+fn a_stdin_that_never_closes_is_not_waited_for() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    let mut child = env
+        .harn(["hook", "claude-code", "Stop"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let payload = json!({"session_id": "s1", "cwd": env.project()}).to_string();
+    stdin.write_all(payload.as_bytes()).unwrap();
+    let status = child.wait().unwrap();
+    drop(stdin);
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(session.event_types(), ["turn.stopped"]);
+}
+
+#[test]
+fn a_stdin_that_says_nothing_ends_at_the_deadline() {
+    let env = TestEnv::new();
+    let mut child = env
+        .harn(["hook", "claude-code", "PostToolUse"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stdin = child.stdin.take().unwrap();
+    #[expect(clippy::disallowed_methods, reason = "the bound itself is what is tested")]
+    let begun = Instant::now();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    drop(stdin);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(log_of(&env).contains("gave up at its deadline"));
+}
+
+#[test]
+fn an_unknown_event_adapter_or_usage_is_never_an_error_to_the_harness() {
+    let env = TestEnv::new();
+    for args in [
+        vec!["hook", "claude-code", "FromTheFuture"],
+        vec!["hook", "nobody", "Stop"],
+        vec!["hook", "claude-code"],
+        vec!["hook", "claude-code", "Stop", "--bogus"],
+        vec!["hook"],
+    ] {
+        let output = env.run(env.harn(&args), b"{\"session_id\":\"s1\"}");
+        assert_eq!((output.code, output.out()), (0, String::new()), "{args:?}");
+    }
+}
+
+#[test]
+fn disabled_hooks_do_nothing_at_all() {
+    let mut env = TestEnv::new();
+    env.set("HARN_DISABLE", "1");
+    let session = Session::new(&env);
+    session.quiet("SessionStart", json!({"source": "startup"}));
+    assert!(!env.project().join(".harnery").exists() && !env.state().exists());
+}
+
+#[test]
+fn a_project_that_cannot_be_written_keeps_its_state_with_the_user() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    // A file in the directory's place, because permissions do not hold root back.
+    env.write(".harnery", "not a directory\n");
+    session.work_and_announce();
+    assert!(session.briefing().unwrap().contains("> fix the parser"));
+    assert!(env.state().join("harn/projects").exists());
+    assert_eq!(fs::read_to_string(env.project().join(".harnery")).unwrap(), "not a directory\n");
+}
+
+#[test]
+fn a_linked_state_directory_is_never_written_through() {
+    let env = TestEnv::new();
+    let elsewhere = env.root().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    symlink(&elsewhere, env.project().join(".harnery")).unwrap();
+    let session = Session::new(&env);
+    session.work_and_announce();
+    assert!(session.briefing().is_some());
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+}
+
+#[test]
+fn without_any_usable_state_the_hook_is_silent() {
+    let env = TestEnv::new();
+    fs::create_dir_all(env.state().parent().unwrap()).unwrap();
+    write_file(&env.state(), b"in the way");
+    let session = Session::new(&env);
+    session.work_and_announce();
+    assert_eq!(session.briefing(), None);
+    let mut homeless = env.harn(["hook", "claude-code", "Stop"]);
+    homeless.env_remove("HOME").env_remove("XDG_STATE_HOME");
+    assert_silent(&env.run(homeless, b"{\"session_id\":\"s1\"}"));
+}
+
+#[test]
+fn a_damaged_state_file_is_rebuilt_and_no_capsule_is_written_over() {
+    let env = TestEnv::new();
+    env.git_init();
+    let session = Session::new(&env);
+    session.work_and_announce();
+    let first = fs::read(session.dir().join("capsules/000001.json")).unwrap();
+    write_file(&session.dir().join("state.json"), b"{\"format\":\"harn-sta");
+    session.quiet("PreCompact", json!({"trigger": "auto", "prompt_id": "t9"}));
+    assert_eq!(fs::read(session.dir().join("capsules/000001.json")).unwrap(), first);
+    assert!(session.dir().join("capsules/000002.json").exists());
+    assert_eq!(
+        fs::read(session.dir().join("state.damaged.json")).unwrap(),
+        b"{\"format\":\"harn-sta"
+    );
+}
+
+#[test]
+fn everything_written_is_private() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    session.work_and_announce();
+    let mut open = vec![env.project().join(".harnery"), env.state().join("harn")];
+    let mut seen = 0;
+    while let Some(path) = open.pop() {
+        let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        seen += 1;
+        if path.is_dir() {
+            assert_eq!(mode, 0o700, "{}", path.display());
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            assert_eq!(mode, 0o600, "{}", path.display());
+        }
+    }
+    assert!(seen > 8, "{seen}");
+}
+
+#[test]
+fn sub_agents_and_parallel_sessions_are_kept_apart() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    let other = Session::named(&env, "s2");
+    session.work_and_announce();
+    session.quiet("PreCompact", json!({"trigger": "auto", "agent_id": "a1", "prompt_id": "t3"}));
+    session.quiet("SessionStart", json!({"source": "compact", "agent_id": "a1", "prompt_id": "t2"}));
+    other.quiet("UserPromptSubmit", json!({"prompt": "something else", "prompt_id": "t1"}));
+    other.quiet("PreCompact", json!({"trigger": "auto", "prompt_id": "t2"}));
+    let theirs = other.briefing().unwrap();
+    assert!(theirs.contains("> something else") && !theirs.contains("fix the parser"));
+    assert!(session.briefing().unwrap().contains("> fix the parser"));
+}
+
+#[test]
+fn prompts_stay_out_of_every_file_when_capture_is_off() {
+    let env = TestEnv::new();
+    fs::create_dir_all(env.config().join("harn")).unwrap();
+    write_file(&env.config().join("harn/config.toml"), b"[capture]\nprompts = false\n");
+    let session = Session::new(&env);
+    session.work_and_announce();
+    assert!(!session.briefing().unwrap().contains("fix the parser"));
+    let grep = env.run(
+        {
+            let mut grep = env.command("grep");
+            grep.args(["-rl", "-e", "fix the parser", "-e", "Done\\."]).arg(env.root());
+            grep
+        },
+        b"",
+    );
+    assert_eq!((grep.code, grep.out()), (1, String::new()));
+}
+
+#[test]
+fn a_secret_in_a_prompt_is_masked_everywhere() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    let secret = format!("ghp_{}", "aB3".repeat(12));
+    session.quiet("UserPromptSubmit", json!({"prompt": format!("use {secret}"), "prompt_id": "t1"}));
+    session.quiet("PreCompact", json!({"trigger": "manual", "prompt_id": "t2"}));
+    assert!(session.briefing().unwrap().contains("> use [masked]"));
+    let mut grep = env.command("grep");
+    grep.args(["-rl", &secret]).arg(env.root());
+    assert_eq!(env.run(grep, b"").code, 1);
+}
