@@ -79,7 +79,9 @@ fn every_kind_of_name_survives() {
 #[test]
 fn renames_are_found_when_identical_and_when_alike() {
     let repo = Repo::with(&["identical", "moved/same"]);
-    let lines: String = (0..40).map(|n| format!("line number {n}\n")).collect();
+    let lines: String = (0..40)
+        .flat_map(|n| ["line number ".to_owned(), n.to_string(), "\n".to_owned()])
+        .collect();
     repo.write("alike", &lines);
     repo.write("unlike", &lines.replace("line", "another"));
     repo.git(["add", "-A"]);
