@@ -410,6 +410,42 @@ fn a_split_index_and_an_old_index_version_agree() {
 }
 
 #[test]
+fn a_cached_tree_of_another_commit_is_not_taken_for_heads() {
+    let repo = Repo::with(&["a", "dir/b"]);
+    repo.write("a", "second\n");
+    repo.write("dir/b", "second\n");
+    repo.git(["commit", "-qam", "second"]);
+    repo.git(["reset", "-q", "--soft", "HEAD~1"]);
+    assert_eq!(repo.rows().len(), 2);
+    repo.agrees();
+}
+
+#[test]
+fn an_edit_too_young_for_its_stats_is_found_by_content() {
+    let repo = Repo::with(&["a"]);
+    repo.git(["config", "core.trustctime", "false"]);
+    repo.git(["config", "core.checkStat", "minimal"]);
+    let hour = std::time::Duration::from_secs(3600);
+    let path = repo.root.join("a");
+    let later = fs::metadata(&path).unwrap().modified().unwrap() + hour;
+    let postdate = || {
+        fs::File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_modified(later)
+            .unwrap()
+    };
+    repo.write("a", "1\n");
+    postdate();
+    repo.git(["commit", "-qam", "young"]);
+    repo.write("a", "2\n");
+    postdate();
+    assert_eq!(repo.rows(), [(b"a".to_vec(), ".M".to_owned(), None, None)]);
+    repo.agrees();
+}
+
+#[test]
 fn a_large_worktree_is_walked_by_threads_and_agrees() {
     let repo = Repo::unborn();
     for dir in 0..50 {
