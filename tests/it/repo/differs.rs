@@ -425,7 +425,7 @@ fn an_edit_too_young_for_its_stats_is_found_by_content() {
     let repo = Repo::with(&["a"]);
     repo.git(["config", "core.trustctime", "false"]);
     repo.git(["config", "core.checkStat", "minimal"]);
-    let hour = std::time::Duration::from_secs(3600);
+    let hour = std::time::Duration::from_hours(1);
     let path = repo.root.join("a");
     let later = fs::metadata(&path).unwrap().modified().unwrap() + hour;
     let postdate = || {
@@ -434,7 +434,7 @@ fn an_edit_too_young_for_its_stats_is_found_by_content() {
             .open(&path)
             .unwrap()
             .set_modified(later)
-            .unwrap()
+            .unwrap();
     };
     repo.write("a", "1\n");
     postdate();
