@@ -91,7 +91,7 @@ impl<'de> Deserialize<'de> for BytePath {
     }
 }
 
-/// Bytes as text that is safe to print: whatever could move a cursor, turn the reading direction,
+/// Bytes as text that is safe to print: whatever could move where text lands, turn the reading direction,
 /// hide itself or is not UTF-8 appears as `\xNN` or `\u{NNNN}`.
 pub fn printable(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());

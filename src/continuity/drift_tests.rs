@@ -310,20 +310,20 @@ proptest! {
     fn no_cap_makes_drift_lie(
         before in names(), now in names(), cap_before in 0_usize..12, cap_now in 0_usize..12,
     ) {
-        let names = |list: &[String]| list.to_vec();
-        let (old, new) = (names(&before), names(&now));
-        let refs = |list: &[String], cap| list_of(list, cap);
-        let findings = between(repo(refs(&old, cap_before)), repo(refs(&new, cap_now)));
+        let (old, new) = (before, now);
+        let findings = between(repo(list_of(&old, cap_before)), repo(list_of(&new, cap_now)));
         for finding in &findings {
-            match finding {
-                Finding::NewlyDirty(paths) => for it in paths {
+            if let Finding::NewlyDirty(paths) = finding {
+                for it in paths {
                     prop_assert!(!old.contains(&it.path.encode()) && new.contains(&it.path.encode()));
-                },
-                Finding::NoLongerDirty(paths) => for it in paths {
+                }
+            } else if let Finding::NoLongerDirty(paths) = finding {
+                for it in paths {
                     prop_assert!(old.contains(&it.path.encode()) && !new.contains(&it.path.encode()));
-                },
-                Finding::Beyond { certain, .. } => prop_assert!(!certain || old != new),
-                other => prop_assert!(false, "{other:?}"),
+                }
+            } else {
+                let is_beyond = matches!(finding, Finding::Beyond { certain, .. } if !certain || old != new);
+                prop_assert!(is_beyond, "{finding:?}");
             }
         }
         prop_assert!(old == new || !findings.is_empty());

@@ -79,7 +79,9 @@ fn every_kind_of_name_survives() {
 #[test]
 fn renames_are_found_when_identical_and_when_alike() {
     let repo = Repo::with(&["identical", "moved/same"]);
-    let lines: String = (0..40).map(|n| format!("line number {n}\n")).collect();
+    let lines: String = (0..40)
+        .flat_map(|n| ["line number ".to_owned(), n.to_string(), "\n".to_owned()])
+        .collect();
     repo.write("alike", &lines);
     repo.write("unlike", &lines.replace("line", "another"));
     repo.git(["add", "-A"]);
@@ -404,6 +406,42 @@ fn a_split_index_and_an_old_index_version_agree() {
     repo.git(["update-index", "--no-split-index"]);
     repo.git(["update-index", "--index-version", "4"]);
     repo.write("dir/c", "edited");
+    repo.agrees();
+}
+
+#[test]
+fn a_cached_tree_of_another_commit_is_not_taken_for_heads() {
+    let repo = Repo::with(&["a", "dir/b"]);
+    repo.write("a", "second\n");
+    repo.write("dir/b", "second\n");
+    repo.git(["commit", "-qam", "second"]);
+    repo.git(["reset", "-q", "--soft", "HEAD~1"]);
+    assert_eq!(repo.rows().len(), 2);
+    repo.agrees();
+}
+
+#[test]
+fn an_edit_too_young_for_its_stats_is_found_by_content() {
+    let repo = Repo::with(&["a"]);
+    repo.git(["config", "core.trustctime", "false"]);
+    repo.git(["config", "core.checkStat", "minimal"]);
+    let hour = std::time::Duration::from_hours(1);
+    let path = repo.root.join("a");
+    let later = fs::metadata(&path).unwrap().modified().unwrap() + hour;
+    let postdate = || {
+        fs::File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_modified(later)
+            .unwrap();
+    };
+    repo.write("a", "1\n");
+    postdate();
+    repo.git(["commit", "-qam", "young"]);
+    repo.write("a", "2\n");
+    postdate();
+    assert_eq!(repo.rows(), [(b"a".to_vec(), ".M".to_owned(), None, None)]);
     repo.agrees();
 }
 

@@ -1,7 +1,8 @@
 //! A scratch repository made by the real git, and the two readings that must agree.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -71,7 +72,7 @@ impl Repo {
 
 pub(crate) fn write(path: &Path, bytes: &[u8]) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, bytes).unwrap();
+    File::create(path).unwrap().write_all(bytes).unwrap();
 }
 
 pub(crate) fn init(root: &Path) {
@@ -124,10 +125,11 @@ pub(crate) fn state(cwd: &Path) -> RepoState {
 
 #[track_caller]
 pub(crate) fn snapshot(cwd: &Path) -> RepoSnapshot {
-    match state(cwd) {
-        RepoState::Known(snapshot) => *snapshot,
-        other => panic!("{other:?}"),
-    }
+    let state = state(cwd);
+    let RepoState::Known(snapshot) = state else {
+        panic!("{state:?}")
+    };
+    *snapshot
 }
 
 #[track_caller]

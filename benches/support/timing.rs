@@ -1,0 +1,57 @@
+//! Times whole processes against each other. The contestants take turns, so that whatever else the
+//! machine does hits all of them; the median is told.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+
+/// One way of doing the measured thing.
+pub(crate) struct Contestant {
+    pub(crate) name: &'static str,
+    pub(crate) command: Command,
+}
+
+/// The median time of each contestant, in their order, after one round that does not count.
+pub(crate) fn medians(contestants: &mut [Contestant], rounds: usize) -> Result<Vec<Duration>> {
+    let mut times = vec![Vec::with_capacity(rounds); contestants.len()];
+    for round in 0..=rounds {
+        for (contestant, times) in contestants.iter_mut().zip(&mut times) {
+            let time = once(contestant)?;
+            if round > 0 {
+                times.push(time);
+            }
+        }
+    }
+    let median = |mut times: Vec<Duration>| {
+        times.sort_unstable();
+        times.get(times.len() / 2).copied().unwrap_or_default()
+    };
+    Ok(times.into_iter().map(median).collect())
+}
+
+fn once(contestant: &mut Contestant) -> Result<Duration> {
+    let command = contestant
+        .command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    let start = now();
+    let status = command
+        .status()
+        .with_context(|| format!("starting {}", contestant.name))?;
+    let time = now().duration_since(start);
+    ensure!(status.success(), "{} failed: {status}", contestant.name);
+    Ok(time)
+}
+
+pub(crate) fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "measuring time is what this program is for"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
