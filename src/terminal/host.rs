@@ -18,7 +18,7 @@ use super::outcome::{HostError, Outcome};
 use super::panic;
 use super::program::Program;
 use super::pty::Pty;
-use super::signal::{Inherited, Received, Signals};
+use super::signal::{Received, Signals};
 use super::size::{ResizeGate, Size};
 use super::tty::{RawMode, Tty};
 
@@ -54,7 +54,6 @@ pub(super) fn run(
     program: &Program<'_>,
     observer: &mut Observer<'_>,
 ) -> Result<Outcome, HostError> {
-    let inherited = Inherited::read().map_err(HostError::at("reading the signal state"))?;
     let signals = Signals::watch(&[Signal::SIGWINCH, Signal::SIGCONT])
         .map_err(HostError::at("watching signals"))?;
     let tty = Tty::open().map_err(HostError::at("opening the terminal"))?;
@@ -68,7 +67,7 @@ pub(super) fn run(
     let (pty, slave) = Pty::open(size, &modes).map_err(HostError::at("opening a PTY"))?;
     panic::guard_terminal();
     let raw = RawMode::enter(&tty).map_err(HostError::at("setting the terminal to raw mode"))?;
-    let launch = Launch::start(program, slave, inherited, &tty.name())
+    let launch = Launch::start(program, slave, &tty.name())
         .map_err(HostError::at("starting the launcher"))?;
     let host = Host {
         bridge: Bridge::new(tty, pty),

@@ -9,7 +9,6 @@ use std::process::{Child, Command, Stdio};
 use super::launcher::LAUNCH_WORD;
 use super::link::{Order, REPORT_BYTES, Report};
 use super::program::Program;
-use super::signal::Inherited;
 
 #[derive(Debug)]
 pub(super) struct Launch {
@@ -31,7 +30,6 @@ impl Launch {
     pub(super) fn start(
         program: &Program<'_>,
         slave: OwnedFd,
-        inherited: Inherited,
         tty_name: &Path,
     ) -> io::Result<Self> {
         let (link, theirs) = UnixStream::pair()?;
@@ -39,7 +37,6 @@ impl Launch {
         let mut command = Command::new(std::env::current_exe()?);
         command
             .arg(LAUNCH_WORD)
-            .arg(inherited.blocked_text())
             .arg(tty_name)
             .arg(program.path)
             .args(program.args)

@@ -42,9 +42,8 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
 
 fn launch(mut args: impl Iterator<Item = OsString>) -> io::Result<()> {
     let mut link = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let blocked = args.next().unwrap_or_default();
     let tty_name = PathBuf::from(args.next().unwrap_or_default());
-    let inherited = Inherited::read()?.with_blocked_text(&blocked.to_string_lossy());
+    let inherited = Inherited::read()?;
     setsid()?;
     take_terminal()?;
     // The PTY starts with the modes of the user's terminal, so these are what that has to get back.

@@ -97,82 +97,38 @@ fn is_ignored(number: i32) -> bool {
     read == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
-/// The blocked and ignored signals that a program has to start with; bit n-1 stands for signal n.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The blocked and ignored signals that a program has to start with. A mask is passed on through exec; what harn and the
+/// launcher change of it for themselves has to be taken back.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Inherited {
-    blocked: u32,
+    mask: SigSet,
+    /// Bit n-1 stands for signal n.
     ignored: u32,
 }
 
-/// SIGPIPE is left out: Rust's start-up code ignores it for harn itself, and a program starts with the default.
+/// The signals whose dispositions are carried.
 const CARRIED: std::ops::RangeInclusive<i32> = 1..=31;
 
 impl Inherited {
     /// To be called before anything is watched or blocked.
     pub(super) fn read() -> io::Result<Self> {
         let mask = SigSet::thread_get_mask()?;
-        let blocked = bits(|signal| mask.contains(signal));
-        let ignored = bits(|signal| signal != Signal::SIGPIPE && is_ignored(signal as i32));
-        Ok(Self { blocked, ignored })
-    }
-
-    /// The blocked signals, for a command line: `Command` starts every process with none.
-    pub(super) fn blocked_text(self) -> String {
-        format!("{:x}", self.blocked)
-    }
-
-    /// The same with the blocked signals that `blocked_text` wrote.
-    pub(super) fn with_blocked_text(self, text: &str) -> Self {
-        Self {
-            blocked: u32::from_str_radix(text, 16).unwrap_or(0),
-            ..self
-        }
+        // Rust's start-up code ignores SIGPIPE for harn itself; a program starts with the default.
+        let ignored = CARRIED
+            .filter(|number| *number != libc::SIGPIPE && is_ignored(*number))
+            .fold(0, |bits, number| bits | 1 << (number - 1));
+        Ok(Self { mask, ignored })
     }
 
     /// Sets the state for the program that this process is about to become. Called between fork and exec: no allocation.
     #[expect(unsafe_code, reason = "dispositions are process-wide")]
     pub(super) fn restore(self) -> nix::Result<()> {
-        let mut mask = SigSet::empty();
-        for number in CARRIED {
-            let Ok(signal) = Signal::try_from(number) else {
-                continue;
-            };
-            let bit = 1 << (number - 1);
-            if self.ignored & bit != 0 {
-                // SAFETY: ignoring runs no code of ours.
-                if unsafe { libc::signal(number, libc::SIG_IGN) } == libc::SIG_ERR {
-                    return Err(Errno::last());
-                }
-            }
-            if self.blocked & bit != 0 {
-                mask.add(signal);
+        for number in CARRIED.filter(|number| self.ignored & (1 << (number - 1)) != 0) {
+            // SAFETY: ignoring runs no code of ours.
+            if unsafe { libc::signal(number, libc::SIG_IGN) } == libc::SIG_ERR {
+                return Err(Errno::last());
             }
         }
-        pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&mask), None)
-    }
-}
-
-fn bits(holds: impl Fn(Signal) -> bool) -> u32 {
-    CARRIED
-        .filter(|number| Signal::try_from(*number).is_ok_and(&holds))
-        .fold(0, |bits, number| bits | 1 << (number - 1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocked_signals_survive_a_command_line() {
-        let state = Inherited {
-            blocked: 0x8000_4002,
-            ignored: 1,
-        };
-        let carried = Inherited {
-            blocked: 0,
-            ignored: 1,
-        }
-        .with_blocked_text(&state.blocked_text());
-        assert_eq!(carried, state);
+        pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&self.mask), None)
     }
 }

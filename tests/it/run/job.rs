@@ -151,12 +151,28 @@ fn stop_without_a_shell_above_does_not_brick_the_program() {
 }
 
 #[test]
-fn stopped_program_is_gone_after_a_hang_up() {
+fn stopped_program_hears_a_hang_up() {
     let env = TestEnv::new();
-    let mut pty = hosted(&env, "echo \"pid:$$;\"; kill -STOP $$; exec cat");
+    let script = "trap 'echo heard >heard; exit' HUP; echo \"pid:$$;\"; kill -STOP $$; read line";
+    let mut pty = hosted(&env, script);
     let pid = number(&pty, "pid");
     pty.hang_up();
     wait_until("the program is gone", LIMIT, || is_gone(pid));
+    assert_eq!(content(&env.project().join("heard")), b"heard\n");
+}
+
+#[test]
+fn blocked_signals_are_the_users() {
+    let env = TestEnv::new();
+    let block = "sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGUSR2)); exec @ARGV";
+    let show = "$now = POSIX::SigSet->new; sigprocmask(SIG_BLOCK, POSIX::SigSet->new, $now);
+        print join \" \", grep { $now->ismember($_) } 1..31";
+    let mut command = env.command("perl");
+    command.args(["-MPOSIX", "-e", block]).arg(env.bin());
+    command.args(["run", "--", "perl", "-MPOSIX", "-e", show]);
+    let mut pty = Pty::spawn(command, 24, 80);
+    assert_eq!(pty.wait_exit(LIMIT), 0);
+    assert_eq!(pty.screen(), (Signal::SIGUSR2 as i32).to_string());
 }
 
 #[test]
