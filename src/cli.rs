@@ -28,8 +28,10 @@ pub enum Command {
     /// Look at a session's continuity, or save a checkpoint
     Context(ContextArgs),
     /// The entry point of a harness's hooks: reads the payload from standard input
-    #[command(after_help = "Always exits 0; prints one JSON document or nothing.\n\nExample:\n  \
-        harn hook claude-code PreCompact < payload.json")]
+    #[command(
+        after_help = "Always exits 0; prints one JSON document or nothing.\n\nExample:\n  \
+        harn hook claude-code PreCompact < payload.json"
+    )]
     Hook(HookArgs),
 }
 

@@ -55,12 +55,20 @@ mod tests {
     fn what_is_not_set_has_its_default() {
         assert_eq!(Config::parse("").unwrap(), Config::default());
         let config = Config::parse("state = \"user\"\n[capture]\nprompts = false\n").unwrap();
-        assert_eq!((config.state, config.capture.prompts), (StateHome::User, false));
+        assert_eq!(
+            (config.state, config.capture.prompts),
+            (StateHome::User, false)
+        );
     }
 
     #[test]
     fn an_unknown_key_is_an_error_that_says_where() {
-        let error = Config::parse("\nstat = \"user\"\n").unwrap_err().to_string();
-        assert!(error.contains("line 2, column 1") && error.contains("stat"), "{error}");
+        let error = Config::parse("\nstat = \"user\"\n")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("line 2, column 1") && error.contains("stat"),
+            "{error}"
+        );
     }
 }

@@ -100,7 +100,9 @@ impl Serialize for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(D::Error::custom)
     }
 }
 
@@ -189,13 +191,22 @@ pub enum EventBody {
     #[serde(rename = "session.nested")]
     SessionNested { outer_run: RunId },
     #[serde(rename = "prompt.submitted")]
-    PromptSubmitted { turn: Option<TurnId>, origin: PromptOrigin, mode: Option<String> },
+    PromptSubmitted {
+        turn: Option<TurnId>,
+        origin: PromptOrigin,
+        mode: Option<String>,
+    },
     #[serde(rename = "turn.stopped")]
     TurnStopped { turn: Option<TurnId>, end: TurnEnd },
     #[serde(rename = "tool.started")]
     ToolStarted { tool: String, agent: Option<String> },
     #[serde(rename = "tool.finished")]
-    ToolFinished { tool: String, agent: Option<String>, ok: bool, wrote: Vec<String> },
+    ToolFinished {
+        tool: String,
+        agent: Option<String>,
+        ok: bool,
+        wrote: Vec<String>,
+    },
     #[serde(rename = "permission.requested")]
     PermissionRequested { tool: String, agent: Option<String> },
     #[serde(rename = "context.checkpoint.created")]
@@ -208,10 +219,17 @@ pub enum EventBody {
         truncated: Vec<String>,
     },
     #[serde(rename = "context.compaction.started")]
-    CompactionStarted { attempt: String, turn: Option<TurnId>, trigger: CompactionTrigger },
+    CompactionStarted {
+        attempt: String,
+        turn: Option<TurnId>,
+        trigger: CompactionTrigger,
+    },
     /// The harness said that it compacted; never harn's own word.
     #[serde(rename = "context.compaction.completed")]
-    CompactionCompleted { attempt: String, trigger: CompactionTrigger },
+    CompactionCompleted {
+        attempt: String,
+        trigger: CompactionTrigger,
+    },
     #[serde(rename = "context.recovery.injected")]
     RecoveryInjected {
         attempt: String,
@@ -257,7 +275,11 @@ impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::Error as _;
         let mut body = serde_json::to_value(&self.body).map_err(S::Error::custom)?;
-        let kind = body.get("type").and_then(|kind| kind.as_str()).unwrap_or_default().to_owned();
+        let kind = body
+            .get("type")
+            .and_then(|kind| kind.as_str())
+            .unwrap_or_default()
+            .to_owned();
         EventWire {
             schema: SCHEMA,
             id: self.id.clone(),
@@ -268,7 +290,10 @@ impl Serialize for Event {
             run: self.run.clone(),
             adapter: self.adapter.clone(),
             source: self.source,
-            data: body.get_mut("data").map(serde_json::Value::take).unwrap_or_default(),
+            data: body
+                .get_mut("data")
+                .map(serde_json::Value::take)
+                .unwrap_or_default(),
         }
         .serialize(serializer)
     }
@@ -305,7 +330,9 @@ mod tests {
             run: None,
             adapter: HarnessId::new("demo"),
             source: EventSource::Hook,
-            body: EventBody::SessionEnded { reason: Some("clear".into()) },
+            body: EventBody::SessionEnded {
+                reason: Some("clear".into()),
+            },
         };
         let line = serde_json::to_string(&event).unwrap();
         assert_eq!(

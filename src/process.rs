@@ -74,7 +74,11 @@ mod platform {
         {
             names.push(base_name(&String::from_utf8_lossy(first)));
         }
-        Some(Seen { process, parent, names })
+        Some(Seen {
+            process,
+            parent,
+            names,
+        })
     }
 
     /// `pid (comm) state ppid … starttime …`; the name may hold blanks and parentheses.
@@ -99,7 +103,10 @@ mod platform {
         #[test]
         fn a_name_with_parentheses_does_not_shift_the_fields() {
             let stat = "7 (a) b (c) S 3 7 7 0 -1 4 1 0 0 0 0 0 0 0 20 0 1 0 4242 1 1";
-            let process = Process { pid: 7, started: 4242 };
+            let process = Process {
+                pid: 7,
+                started: 4242,
+            };
             assert_eq!(parse(7, stat), Some((process, 3, "a) b (c".to_owned())));
             assert_eq!(parse(7, &stat.replace(" S ", " Z ")), None);
         }
@@ -128,7 +135,14 @@ mod platform {
         }
         let program: Vec<&str> = words.collect();
         let names = vec![base_name(&program.join(" "))];
-        Some(Seen { process: Process { pid, started: hasher.finish() }, parent, names })
+        Some(Seen {
+            process: Process {
+                pid,
+                started: hasher.finish(),
+            },
+            parent,
+            names,
+        })
     }
 }
 
@@ -140,8 +154,14 @@ mod tests {
     fn the_chain_begins_with_the_parent_and_a_wrong_start_time_is_another_process() {
         let me = own().unwrap();
         assert!(is_alive(me));
-        assert!(!is_alive(Process { started: me.started + 1, ..me }));
+        assert!(!is_alive(Process {
+            started: me.started + 1,
+            ..me
+        }));
         let parent = std::os::unix::process::parent_id();
-        assert_eq!(ancestors().first().map(|seen| seen.process.pid), Some(parent));
+        assert_eq!(
+            ancestors().first().map(|seen| seen.process.pid),
+            Some(parent)
+        );
     }
 }

@@ -81,12 +81,19 @@ pub fn decode(manifest: &Manifest, spec: &EventSpec, bytes: &[u8]) -> Result<Dec
 }
 
 fn signal(manifest: &Manifest, kind: SignalKind, wire: &PayloadWire) -> Signal {
-    let tool = || wire.tool_name.0.clone().unwrap_or_else(|| "unknown".to_owned());
+    let tool = || {
+        wire.tool_name
+            .0
+            .clone()
+            .unwrap_or_else(|| "unknown".to_owned())
+    };
     match kind {
-        SignalKind::SessionStarted => {
-            Signal::SessionStarted { source: start_source(wire.source.0.as_deref()) }
-        }
-        SignalKind::SessionEnded => Signal::SessionEnded { reason: wire.reason.0.clone() },
+        SignalKind::SessionStarted => Signal::SessionStarted {
+            source: start_source(wire.source.0.as_deref()),
+        },
+        SignalKind::SessionEnded => Signal::SessionEnded {
+            reason: wire.reason.0.clone(),
+        },
         SignalKind::PromptSubmitted => {
             let text = wire.prompt.0.clone().unwrap_or_default();
             let origin = claude_code::prompt_origin(&text);
@@ -96,7 +103,10 @@ fn signal(manifest: &Manifest, kind: SignalKind, wire: &PayloadWire) -> Signal {
             end: TurnEnd::Completed,
             last_message: wire.last_assistant_message.0.clone(),
         },
-        SignalKind::TurnFailed => Signal::TurnStopped { end: TurnEnd::Failed, last_message: None },
+        SignalKind::TurnFailed => Signal::TurnStopped {
+            end: TurnEnd::Failed,
+            last_message: None,
+        },
         SignalKind::ToolStarted => Signal::ToolStarted { tool: tool() },
         SignalKind::ToolFinished => {
             let tool = tool();
@@ -104,19 +114,29 @@ fn signal(manifest: &Manifest, kind: SignalKind, wire: &PayloadWire) -> Signal {
                 true => wire.tool_input.paths.clone(),
                 false => Vec::new(),
             };
-            Signal::ToolFinished { tool, ok: true, wrote }
+            Signal::ToolFinished {
+                tool,
+                ok: true,
+                wrote,
+            }
         }
-        SignalKind::ToolFailed => {
-            Signal::ToolFinished { tool: tool(), ok: false, wrote: Vec::new() }
-        }
+        SignalKind::ToolFailed => Signal::ToolFinished {
+            tool: tool(),
+            ok: false,
+            wrote: Vec::new(),
+        },
         SignalKind::PermissionRequested => Signal::PermissionRequested { tool: tool() },
         SignalKind::CompactionAnnounced => Signal::CompactionAnnounced {
             trigger: compaction_trigger(wire.trigger.0.as_deref()),
-            instructions: wire.custom_instructions.0.clone().filter(|text| !text.is_empty()),
+            instructions: wire
+                .custom_instructions
+                .0
+                .clone()
+                .filter(|text| !text.is_empty()),
         },
-        SignalKind::CompactionReported => {
-            Signal::CompactionReported { trigger: compaction_trigger(wire.trigger.0.as_deref()) }
-        }
+        SignalKind::CompactionReported => Signal::CompactionReported {
+            trigger: compaction_trigger(wire.trigger.0.as_deref()),
+        },
     }
 }
 

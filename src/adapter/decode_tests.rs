@@ -24,7 +24,10 @@ fn fields_of_any_type_are_read_or_counted_as_absent() {
         assert_eq!((input.cwd, input.agent), (None, None));
         assert_eq!(
             input.signal,
-            Signal::PromptSubmitted { text: String::new(), origin: PromptOrigin::User }
+            Signal::PromptSubmitted {
+                text: String::new(),
+                origin: PromptOrigin::User
+            }
         );
     }
 }
@@ -49,14 +52,20 @@ fn the_clients_own_words_are_not_the_users() {
     for (text, origin) in [
         ("fix it", PromptOrigin::User),
         ("<task-notification> done", PromptOrigin::Harness),
-        ("<command-name>/compact</command-name>", PromptOrigin::Harness),
+        (
+            "<command-name>/compact</command-name>",
+            PromptOrigin::Harness,
+        ),
         ("<local-command-stdout>x", PromptOrigin::Harness),
         ("<div> is broken", PromptOrigin::User),
     ] {
         let payload = serde_json::json!({"session_id": "s", "prompt": text}).to_string();
         assert_eq!(
             input("UserPromptSubmit", &payload).signal,
-            Signal::PromptSubmitted { text: text.to_owned(), origin }
+            Signal::PromptSubmitted {
+                text: text.to_owned(),
+                origin
+            }
         );
     }
 }
@@ -70,14 +79,26 @@ fn lone_surrogates_and_invalid_utf8_lose_a_character_and_not_the_event() {
         },
         Decoded::Ignored(why) => panic!("{why}"),
     };
-    assert_eq!(prompt(br#"{"session_id":"s","prompt":"a\ud83dz \\ud83d \ud83d\ude00"}"#), "a\u{fffd}z \\ud83d 😀");
-    assert_eq!(prompt(b"\xEF\xBB\xBF{\"session_id\":\"s\",\"prompt\":\"a\xffz\"}"), "a\u{fffd}z");
+    assert_eq!(
+        prompt(br#"{"session_id":"s","prompt":"a\ud83dz \\ud83d \ud83d\ude00"}"#),
+        "a\u{fffd}z \\ud83d 😀"
+    );
+    assert_eq!(
+        prompt(b"\xEF\xBB\xBF{\"session_id\":\"s\",\"prompt\":\"a\xffz\"}"),
+        "a\u{fffd}z"
+    );
 }
 
 #[test]
 fn a_payload_without_a_session_and_one_of_another_harness_are_told_apart() {
-    assert!(matches!(decoded("Stop", b"{}"), Err(DecodeError::NoSession)));
-    assert!(matches!(decoded("Stop", br#"{"session_id":""}"#), Err(DecodeError::NoSession)));
+    assert!(matches!(
+        decoded("Stop", b"{}"),
+        Err(DecodeError::NoSession)
+    ));
+    assert!(matches!(
+        decoded("Stop", br#"{"session_id":""}"#),
+        Err(DecodeError::NoSession)
+    ));
     let cursor = br#"{"session_id":"s","cursor_version":"3.0"}"#;
     assert!(matches!(decoded("Stop", cursor), Ok(Decoded::Ignored(_))));
 }
@@ -92,7 +113,10 @@ fn a_main_session_started_as_an_agent_is_no_sub_agent() {
 #[test]
 fn recorded_payloads_decode_to_the_same_signals() {
     let manifest = registry::load("claude-code").unwrap();
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/adapters/claude-code/fixtures/hook");
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/adapters/claude-code/fixtures/hook"
+    );
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -65,13 +65,20 @@ mod tests {
     #[test]
     fn braces_in_strings_do_not_count() {
         let text = br#" {"a":"}\"]","b":[{}]} trailing"#;
-        assert_eq!(DocumentEnd::default().push(text), Progress::Complete(text.len() - 9));
+        assert_eq!(
+            DocumentEnd::default().push(text),
+            Progress::Complete(text.len() - 9)
+        );
     }
 
     #[test]
     fn what_is_no_object_is_refused_at_its_first_byte() {
         for text in ["[1]", "null", "x{", "\"{}\""] {
-            assert_eq!(DocumentEnd::default().push(text.as_bytes()), Progress::NotAnObject, "{text}");
+            assert_eq!(
+                DocumentEnd::default().push(text.as_bytes()),
+                Progress::NotAnObject,
+                "{text}"
+            );
         }
         assert_eq!(DocumentEnd::default().push(b" \n"), Progress::Incomplete);
     }

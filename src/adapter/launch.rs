@@ -35,7 +35,10 @@ pub struct Wiring {
 #[derive(Debug, thiserror::Error)]
 pub enum WiringError {
     #[error("cannot read the settings {path}: {source}", path = path.display())]
-    Read { path: PathBuf, source: std::io::Error },
+    Read {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("the settings passed are not valid JSON: {0}")]
     Json(serde_json::Error),
     #[error("{0} of the settings passed has an unexpected shape")]
@@ -45,8 +48,12 @@ pub enum WiringError {
 /// Whether this command line starts a session at all.
 pub fn starts_session(manifest: &Manifest, args: &[OsString]) -> bool {
     let launch = &manifest.launch;
-    let is_one_of = |arg: &OsString, words: &[String]| words.iter().any(|word| arg == word.as_str());
-    if args.first().is_some_and(|first| is_one_of(first, &launch.management)) {
+    let is_one_of =
+        |arg: &OsString, words: &[String]| words.iter().any(|word| arg == word.as_str());
+    if args
+        .first()
+        .is_some_and(|first| is_one_of(first, &launch.management))
+    {
         return false;
     }
     !args
@@ -59,7 +66,10 @@ pub fn starts_session(manifest: &Manifest, args: &[OsString]) -> bool {
 pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
     match request.manifest.id.as_str() {
         "claude-code" => claude_code::wire(request),
-        _ => Ok(Wiring { args: request.args.to_vec(), file: None }),
+        _ => Ok(Wiring {
+            args: request.args.to_vec(),
+            file: None,
+        }),
     }
 }
 
@@ -75,8 +85,16 @@ mod tests {
             let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
             starts_session(&manifest, &args)
         };
-        let verdicts = ["mcp list", "--version", "-p hi -h", "", "-c", "fix the mcp", "-p -- --help"]
-            .map(|line| (line, starts(line)));
+        let verdicts = [
+            "mcp list",
+            "--version",
+            "-p hi -h",
+            "",
+            "-c",
+            "fix the mcp",
+            "-p -- --help",
+        ]
+        .map(|line| (line, starts(line)));
         assert_eq!(
             verdicts,
             [

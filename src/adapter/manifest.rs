@@ -157,7 +157,11 @@ impl std::str::FromStr for Version {
     type Err = VersionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let numbers = text.trim_start_matches('v').split('.').map(str::parse).collect::<Result<Vec<u64>, _>>();
+        let numbers = text
+            .trim_start_matches('v')
+            .split('.')
+            .map(str::parse)
+            .collect::<Result<Vec<u64>, _>>();
         match numbers {
             Ok(numbers) if numbers.len() >= 2 => Ok(Self(numbers)),
             Ok(_) | Err(_) => Err(VersionError(text.to_owned())),
@@ -180,15 +184,19 @@ impl Manifest {
 
     /// The events that the running version is known to know.
     pub fn events_of(&self, version: Option<&Version>) -> impl Iterator<Item = &EventSpec> {
-        self.events.iter().filter(move |event| match (&event.since, version) {
-            (None, _) => true,
-            (Some(since), Some(version)) => version >= since,
-            (Some(_), None) => false,
-        })
+        self.events
+            .iter()
+            .filter(move |event| match (&event.since, version) {
+                (None, _) => true,
+                (Some(since), Some(version)) => version >= since,
+                (Some(_), None) => false,
+            })
     }
 
     pub fn support(&self, dimension: Dimension) -> Support {
-        self.claims.get(&dimension).map_or(Support::Unknown, |claim| claim.support)
+        self.claims
+            .get(&dimension)
+            .map_or(Support::Unknown, |claim| claim.support)
     }
 }
 

@@ -5,8 +5,10 @@
 use super::manifest::Manifest;
 
 /// Folder name and text of each manifest.
-const MANIFESTS: [(&str, &str); 1] =
-    [("claude-code", include_str!("../../adapters/claude-code/adapter.toml"))];
+const MANIFESTS: [(&str, &str); 1] = [(
+    "claude-code",
+    include_str!("../../adapters/claude-code/adapter.toml"),
+)];
 
 /// Why a manifest could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +30,10 @@ pub fn load(id: &str) -> Result<Manifest, RegistryError> {
         .iter()
         .find(|(known, _)| *known == id)
         .ok_or_else(|| RegistryError::Unknown(id.to_owned()))?;
-    toml::from_str(text).map_err(|source| RegistryError::Damaged { id: id.to_owned(), source })
+    toml::from_str(text).map_err(|source| RegistryError::Damaged {
+        id: id.to_owned(),
+        source,
+    })
 }
 
 /// The adapter whose harness this program name starts.

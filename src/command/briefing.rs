@@ -40,11 +40,20 @@ pub(super) fn prepare(
     now: Timestamp,
     git_limit: Duration,
 ) -> Prepared {
-    let own = session.state.attempt.as_ref().filter(|known| known.id == attempt);
-    let mine = own.and_then(|attempt| attempt.generation).and_then(|it| read(session, it));
+    let own = session
+        .state
+        .attempt
+        .as_ref()
+        .filter(|known| known.id == attempt);
+    let mine = own
+        .and_then(|attempt| attempt.generation)
+        .and_then(|it| read(session, it));
     let older = || {
         let generations = session.store.generations().unwrap_or_default();
-        generations.iter().rev().find_map(|generation| read(session, *generation))
+        generations
+            .iter()
+            .rev()
+            .find_map(|generation| read(session, *generation))
     };
     let (capsule, is_older) = match mine {
         Some(capsule) => (Some(capsule), false),
@@ -57,21 +66,27 @@ pub(super) fn prepare(
     };
     let generation = capsule.as_ref().map(|capsule| capsule.generation);
     // Unique to the attempt: two briefings from one capsule are told apart in a transcript.
-    let id = capsule.as_ref().map_or("none", |capsule| capsule.id.as_str());
+    let id = capsule
+        .as_ref()
+        .map_or("none", |capsule| capsule.id.as_str());
     let tag = capsule::tag(generation.unwrap_or(0), &format!("{id}/{attempt}"));
     let path = generation.map(|generation| session.capsule_path(generation));
     let facts = Facts {
         tag: tag.clone(),
         now,
         trigger: own.map_or(CompactionTrigger::Unknown, |attempt| attempt.trigger),
-        drift: capsule.as_ref().map_or_else(Vec::new, |capsule| {
-            drift(&capsule.repo, session, git_limit)
-        }),
+        drift: capsule
+            .as_ref()
+            .map_or_else(Vec::new, |capsule| drift(&capsule.repo, session, git_limit)),
         capsule_path: path.as_deref(),
         transcript: session.state.session.transcript.as_deref(),
         mode: session.state.session.mode.as_deref(),
     };
-    Prepared { text: render(&basis, &facts), tag, generation }
+    Prepared {
+        text: render(&basis, &facts),
+        tag,
+        generation,
+    }
 }
 
 fn drift(before: &RepoState, session: &Session, git_limit: Duration) -> Vec<String> {
@@ -91,7 +106,11 @@ pub(super) fn read(session: &Session, generation: u64) -> Option<Capsule> {
     match serde_json::from_slice::<Capsule>(&bytes) {
         Ok(capsule) if capsule.format == capsule::FORMAT => Some(capsule),
         Ok(capsule) => {
-            tracing::warn!(generation, format = capsule.format, "not a capsule of this format");
+            tracing::warn!(
+                generation,
+                format = capsule.format,
+                "not a capsule of this format"
+            );
             None
         }
         Err(error) => {

@@ -56,8 +56,12 @@ pub(super) fn choose(
 }
 
 fn of_run(layout: &Layout) -> Result<Option<SessionId>, DirError> {
-    let Some(id) = place::run_hint() else { return Ok(None) };
-    let Some(dir) = RunDir::open(layout, &id)? else { return Ok(None) };
+    let Some(id) = place::run_hint() else {
+        return Ok(None);
+    };
+    let Some(dir) = RunDir::open(layout, &id)? else {
+        return Ok(None);
+    };
     Ok(dir.speaker()?.map(|speaker| speaker.session))
 }
 

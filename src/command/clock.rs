@@ -6,6 +6,8 @@ use crate::event::Timestamp;
 
 pub(super) fn now() -> Timestamp {
     #[expect(clippy::disallowed_methods, reason = "this is where the clock is read")]
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     Timestamp::from_unix_ms(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

@@ -47,9 +47,7 @@ pub(super) fn run(args: &ContextArgs) -> anyhow::Result<Exit> {
             status(&layout, &Session::view(&layout, &entry)?, &args.session)
         }
         ContextCommand::Show(args) => show(&Session::view(&layout, &entry)?, args),
-        ContextCommand::Checkpoint(args) => {
-            save(Session::open(&layout, &entry, PATIENCE)?, args)
-        }
+        ContextCommand::Checkpoint(args) => save(Session::open(&layout, &entry, PATIENCE)?, args),
     }
 }
 
@@ -125,11 +123,15 @@ fn status(layout: &Layout, session: &Session, args: &SessionArgs) -> anyhow::Res
             bytes: capsule.bytes,
             truncated: &capsule.truncated,
         }),
-        recovery: session.state.recovery.as_ref().map(|recovery| RecoveryWire {
-            state: recovery.state,
-            via: recovery.via,
-            at: recovery.at,
-        }),
+        recovery: session
+            .state
+            .recovery
+            .as_ref()
+            .map(|recovery| RecoveryWire {
+                state: recovery.state,
+                via: recovery.via,
+                at: recovery.at,
+            }),
         context: None,
         degraded: match &session.state.phase {
             Phase::Degraded { reason } => Some(reason),
@@ -151,10 +153,17 @@ fn status(layout: &Layout, session: &Session, args: &SessionArgs) -> anyhow::Res
 
 /// Whether a live run hosts this session.
 fn is_owned(layout: &Layout, session: &Session) -> anyhow::Result<bool> {
-    let Some(id) = &session.run else { return Ok(false) };
-    let Some(dir) = RunDir::open(layout, id)? else { return Ok(false) };
+    let Some(id) = &session.run else {
+        return Ok(false);
+    };
+    let Some(dir) = RunDir::open(layout, id)? else {
+        return Ok(false);
+    };
     let is_alive = dir.read()?.is_some_and(|run| process::is_alive(run.host));
-    Ok(is_alive && dir.speaker()?.is_some_and(|speaker| speaker.session == session.id))
+    Ok(is_alive
+        && dir
+            .speaker()?
+            .is_some_and(|speaker| speaker.session == session.id))
 }
 
 fn status_text(wire: &StatusWire<'_>, session: &Session) -> String {
@@ -165,12 +174,20 @@ fn status_text(wire: &StatusWire<'_>, session: &Session) -> String {
         (false, _) | (true, None) => "not owned by a live run".to_owned(),
     };
     let mut lines = vec![
-        format!("session     {} ({}), {owned}", one_line(wire.session.as_str()), wire.adapter),
+        format!(
+            "session     {} ({}), {owned}",
+            one_line(wire.session.as_str()),
+            wire.adapter
+        ),
         format!("phase       {}", wire.phase),
         match &wire.capsule {
             Some(capsule) => format!(
                 "checkpoint  {} ({}), saved {} ago: {}",
-                session.state.capsule.as_ref().map_or(0, |capsule| capsule.generation),
+                session
+                    .state
+                    .capsule
+                    .as_ref()
+                    .map_or(0, |capsule| capsule.generation),
                 word(&capsule.trigger),
                 ago(capsule.at),
                 one_line(&capsule.path)
@@ -194,7 +211,10 @@ fn status_text(wire: &StatusWire<'_>, session: &Session) -> String {
         lines.push(format!("degraded    {}", one_line(reason)));
     }
     if session.damaged_lines > 0 {
-        lines.push(format!("damaged     {} lines of the event log", session.damaged_lines));
+        lines.push(format!(
+            "damaged     {} lines of the event log",
+            session.damaged_lines
+        ));
     }
     lines.join("\n")
 }
@@ -210,14 +230,24 @@ fn word(value: &impl Serialize) -> String {
 fn show(session: &Session, args: &ShowArgs) -> anyhow::Result<Exit> {
     let newest = session.store.generations()?.last().copied();
     let Some(generation) = args.generation.or(newest) else {
-        complain(&"no checkpoint has been saved yet", Some("save one: harn context checkpoint"));
+        complain(
+            &"no checkpoint has been saved yet",
+            Some("save one: harn context checkpoint"),
+        );
         return Ok(Exit::NotDone);
     };
     let Some(capsule) = briefing::read(session, generation) else {
         let known = session.store.generations()?;
         let missing = format!("checkpoint {generation} cannot be read");
-        complain(&missing, Some(&format!("generations with a file: {known:?}")));
-        return Ok(if known.contains(&generation) { Exit::BadData } else { Exit::Usage });
+        complain(
+            &missing,
+            Some(&format!("generations with a file: {known:?}")),
+        );
+        return Ok(if known.contains(&generation) {
+            Exit::BadData
+        } else {
+            Exit::Usage
+        });
     };
     match args.session.json {
         true => say_json(&capsule),
@@ -235,13 +265,17 @@ fn capsule_text(session: &Session, capsule: &Capsule) -> String {
         trigger: capsule
             .compaction
             .as_ref()
-            .map_or(crate::event::CompactionTrigger::Unknown, |compaction| compaction.trigger),
+            .map_or(crate::event::CompactionTrigger::Unknown, |compaction| {
+                compaction.trigger
+            }),
         drift: Vec::new(),
         capsule_path: Some(&path),
         transcript: capsule.origin.transcript.as_deref(),
         mode: capsule.origin.mode.as_deref(),
     };
-    render(&Basis::Checkpoint(capsule), &facts).trim_end().to_owned()
+    render(&Basis::Checkpoint(capsule), &facts)
+        .trim_end()
+        .to_owned()
 }
 
 #[derive(Serialize)]
@@ -272,7 +306,11 @@ fn save(mut session: Session, args: &CheckpointArgs) -> anyhow::Result<Exit> {
     };
     let capsule = checkpoint::make(&mut session, order)?;
     session.save(Durability::Synced)?;
-    let bytes = session.state.capsule.as_ref().map_or(0, |capsule| capsule.bytes);
+    let bytes = session
+        .state
+        .capsule
+        .as_ref()
+        .map_or(0, |capsule| capsule.bytes);
     let path = session.capsule_path(capsule.generation);
     match args.session.json {
         true => say_json(&SavedWire {
@@ -284,7 +322,11 @@ fn save(mut session: Session, args: &CheckpointArgs) -> anyhow::Result<Exit> {
             bytes,
             truncated: &capsule.truncated,
         }),
-        false => say(&format!("checkpoint {} saved: {}", capsule.generation, one_line(&path))),
+        false => say(&format!(
+            "checkpoint {} saved: {}",
+            capsule.generation,
+            one_line(&path)
+        )),
     }
 }
 
@@ -292,7 +334,9 @@ fn add_note(session: &mut Session, text: &str, at: Timestamp) -> Result<(), Stri
     let text = one_line(text.trim());
     let chars = text.chars().count();
     if chars == 0 || chars > NOTE_CHARS {
-        return Err(format!("a note has 1 to {NOTE_CHARS} characters; this one has {chars}"));
+        return Err(format!(
+            "a note has 1 to {NOTE_CHARS} characters; this one has {chars}"
+        ));
     }
     let notes = &mut session.state.work.notes;
     if notes.len() >= NOTES_LIMIT {
@@ -303,6 +347,11 @@ fn add_note(session: &mut Session, text: &str, at: Timestamp) -> Result<(), Stri
         None => NoteOrigin::Terminal,
     };
     let text = crate::continuity::mask::mask(&text);
-    notes.push(Note { kind: NoteKind::Keep, text, origin, at });
+    notes.push(Note {
+        kind: NoteKind::Keep,
+        text,
+        origin,
+        at,
+    });
     Ok(())
 }

@@ -13,8 +13,23 @@ use super::{context, hook, run};
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 
+/// The subcommand that harnesses call.
+const HOOK_WORD: &str = "hook";
+
 /// Everything the binary does; `args` begin with the program's own name.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.collect();
+    let is_hook = args.get(1).is_some_and(|word| word == HOOK_WORD);
+    let exit = answer(args);
+    // To a harness, clap's and our own codes would mean something else ("block", "failed"). Hooks fail open.
+    if is_hook {
+        Exit::Ok.into()
+    } else {
+        exit.into()
+    }
+}
+
+fn answer(args: Vec<OsString>) -> Exit {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -28,20 +43,18 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
                 exit
             } else {
                 Exit::Failed
-            }
-            .into();
+            };
         }
     };
     let ended = panic::catch_unwind(AssertUnwindSafe(|| dispatch(&cli)));
-    let exit = ended.unwrap_or_else(|_| {
+    ended.unwrap_or_else(|_| {
         // Where it happened has been printed, but perhaps to a screen that is gone by now.
         complain(
             &"internal error: harn panicked",
             Some("please report it; this is a bug"),
         );
         Exit::Internal
-    });
-    exit.into()
+    })
 }
 
 fn dispatch(cli: &Cli) -> Exit {
@@ -59,7 +72,10 @@ fn dispatch(cli: &Cli) -> Exit {
 /// Prints text and a line feed.
 pub(super) fn say(text: &str) -> anyhow::Result<Exit> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(b"\n")) {
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.write_all(b"\n"))
+    {
         Ok(()) => Ok(Exit::Ok),
         // Whoever read it has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Ok),

@@ -70,7 +70,12 @@ pub(super) fn run(args: &HookArgs) -> Exit {
         // Without a home there is no log to tell it to either.
         Err(NoHome) => return Exit::Ok,
     };
-    log_file::begin(&layout, place::var(place::LOG).and_then(|f| f.into_string().ok()).as_deref());
+    log_file::begin(
+        &layout,
+        place::var(place::LOG)
+            .and_then(|f| f.into_string().ok())
+            .as_deref(),
+    );
     if let Err(error) = answer(&layout, args) {
         tracing::warn!(adapter = args.adapter, event = args.event, %error, "hook did nothing");
     }
@@ -97,11 +102,22 @@ fn answer(layout: &Layout, args: &HookArgs) -> Result<(), HookError> {
     // Waiting for another hook of this session may take half of the time there is.
     let patience = deadline / 2;
     let owner = owner(layout, &manifest, &input);
-    let call = Call { layout, manifest: &manifest, spec, input: &input, now, patience };
+    let call = Call {
+        layout,
+        manifest: &manifest,
+        spec,
+        input: &input,
+        now,
+        patience,
+    };
     let entry = call.entry()?;
-    if matches!(spec.signal, SignalKind::ToolStarted | SignalKind::ToolFinished)
-        || matches!(spec.signal, SignalKind::ToolFailed | SignalKind::PermissionRequested)
-    {
+    if matches!(
+        spec.signal,
+        SignalKind::ToolStarted | SignalKind::ToolFinished
+    ) || matches!(
+        spec.signal,
+        SignalKind::ToolFailed | SignalKind::PermissionRequested
+    ) {
         return call.append(&entry, owner);
     }
     call.step(&entry, owner, &watchdog)
@@ -158,7 +174,9 @@ enum Owner {
 }
 
 fn owner(layout: &Layout, manifest: &Manifest, input: &HookInput) -> Owner {
-    let Some(id) = place::run_hint() else { return Owner::Nobody };
+    let Some(id) = place::run_hint() else {
+        return Owner::Nobody;
+    };
     match owner_of_run(layout, manifest, input, &id) {
         Ok(Verdict::Owned | Verdict::Claim(_)) => Owner::Run(id),
         Ok(Verdict::Nested) => Owner::Nested(id),
@@ -176,25 +194,36 @@ fn owner_of_run(
     input: &HookInput,
     id: &RunId,
 ) -> Result<Verdict, DirError> {
-    let Some(dir) = RunDir::open(layout, id)? else { return Ok(Verdict::Unowned) };
-    let Some(run) = dir.read()? else { return Ok(Verdict::Unowned) };
+    let Some(dir) = RunDir::open(layout, id)? else {
+        return Ok(Verdict::Unowned);
+    };
+    let Some(run) = dir.read()? else {
+        return Ok(Verdict::Unowned);
+    };
     let speaker = dir.speaker()?;
     let claimed = speaker
         .as_ref()
         .map(|speaker| speaker.process)
         .filter(|process| process::is_alive(*process));
     let is_harness = |seen: &process::Seen| {
-        seen.names.iter().any(|name| manifest.processes.iter().any(|known| known == name))
+        seen.names
+            .iter()
+            .any(|name| manifest.processes.iter().any(|known| known == name))
     };
     let root = run.client.unwrap_or(run.host);
     let verdict = ownership::decide(&process::ancestors(), root, claimed, is_harness);
     let process = match verdict {
         Verdict::Claim(process) => Some(process),
-        Verdict::Owned if speaker.is_some_and(|speaker| speaker.session != input.session) => claimed,
+        Verdict::Owned if speaker.is_some_and(|speaker| speaker.session != input.session) => {
+            claimed
+        }
         Verdict::Owned | Verdict::Nested | Verdict::Unowned => None,
     };
     if let Some(process) = process {
-        dir.set_speaker(&Speaker { process, session: input.session.clone() })?;
+        dir.set_speaker(&Speaker {
+            process,
+            session: input.session.clone(),
+        })?;
     }
     Ok(verdict)
 }
@@ -230,15 +259,23 @@ impl Call<'_> {
     }
 
     fn cwd(&self) -> PathBuf {
-        let told = self.input.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
-        told.or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| Path::new("/").to_owned())
+        let told = self
+            .input
+            .cwd
+            .as_ref()
+            .map(PathBuf::from)
+            .filter(|cwd| cwd.is_absolute());
+        told.or_else(|| std::env::current_dir().ok())
+            .unwrap_or_else(|| Path::new("/").to_owned())
     }
 
     /// Events that change no phase: one appended line, folded by whoever needs the state next.
     fn append(&self, entry: &Entry, owner: Owner) -> Result<(), HookError> {
         let effects = step::step(&crate::continuity::State::default(), self.input);
         for effect in effects {
-            let Effect::Record(body) = effect else { continue };
+            let Effect::Record(body) = effect else {
+                continue;
+            };
             let event = Event {
                 id: uuid::Uuid::now_v7().to_string(),
                 seq: 0,
@@ -265,7 +302,10 @@ impl Call<'_> {
         for effect in step::step(&session.state, self.input) {
             match effect {
                 Effect::Record(body) => session.record(body, EventSource::Hook, self.now)?,
-                Effect::Checkpoint { trigger, instructions } => {
+                Effect::Checkpoint {
+                    trigger,
+                    instructions,
+                } => {
                     durability = Durability::Synced;
                     let order = Order {
                         trigger,
@@ -282,11 +322,7 @@ impl Call<'_> {
                     watchdog.reply();
                     let bytes = reply(self.spec, &Decision::Context(prepared.text.clone()));
                     print(&bytes).map_err(HookError::Print)?;
-                    session.record(
-                        prepared.injected(attempt, via),
-                        EventSource::Hook,
-                        self.now,
-                    )?;
+                    session.record(prepared.injected(attempt, via), EventSource::Hook, self.now)?;
                     session.store.write_briefing(&prepared.text)?;
                 }
                 Effect::RememberRequest(text) => self.remember(&mut session, Memory::Request, text),
@@ -316,9 +352,10 @@ impl Call<'_> {
     /// The agent moves; where it stands is where git facts come from.
     fn follow(&self, session: &mut Session) {
         let facts = &mut session.state.session;
-        for (mine, told) in
-            [(&mut facts.cwd, &self.input.cwd), (&mut facts.transcript, &self.input.transcript)]
-        {
+        for (mine, told) in [
+            (&mut facts.cwd, &self.input.cwd),
+            (&mut facts.transcript, &self.input.transcript),
+        ] {
             if told.is_some() && self.input.agent.is_none() {
                 mine.clone_from(told);
             }
@@ -330,12 +367,14 @@ impl Call<'_> {
             return;
         }
         let (slot, limit) = match memory {
-            Memory::Request => {
-                (&mut session.state.work.request, crate::continuity::capsule::REQUEST_CHARS)
-            }
-            Memory::Summary => {
-                (&mut session.state.work.summary, crate::continuity::capsule::SUMMARY_CHARS)
-            }
+            Memory::Request => (
+                &mut session.state.work.request,
+                crate::continuity::capsule::REQUEST_CHARS,
+            ),
+            Memory::Summary => (
+                &mut session.state.work.summary,
+                crate::continuity::capsule::SUMMARY_CHARS,
+            ),
         };
         let text = crate::continuity::mask::mask(&crate::text::shorten(&text, limit));
         *slot = Some(Said { text, at: self.now });

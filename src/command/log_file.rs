@@ -19,13 +19,22 @@ const LIMIT_BYTES: u64 = 1024 * 1024;
 
 /// Sends records of `filter` (the syntax of `HARN_LOG`: `debug`, `harn::store=trace,warn`) to the log file.
 pub(super) fn begin(layout: &Layout, filter: Option<&str>) {
-    let filter: Targets = filter.unwrap_or("warn").parse().unwrap_or_else(|_| Targets::new());
+    let filter: Targets = filter
+        .unwrap_or("warn")
+        .parse()
+        .unwrap_or_else(|_| Targets::new());
     let layer = tracing_subscriber::fmt::layer()
         .with_ansi(false)
-        .with_writer(LogFile { layout: layout.clone() })
+        .with_writer(LogFile {
+            layout: layout.clone(),
+        })
         .with_filter(filter);
     // A second subscriber in one process (tests) changes nothing.
-    if tracing_subscriber::registry().with(layer).try_init().is_err() {
+    if tracing_subscriber::registry()
+        .with(layer)
+        .try_init()
+        .is_err()
+    {
         tracing::debug!("the log is open already");
     }
 }
@@ -43,7 +52,9 @@ impl<'a> MakeWriter<'a> for LogFile {
     type Writer = Record<'a>;
 
     fn make_writer(&'a self) -> Self::Writer {
-        Record { layout: &self.layout }
+        Record {
+            layout: &self.layout,
+        }
     }
 }
 

@@ -38,7 +38,10 @@ pub(super) fn run_hint() -> Option<RunId> {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnusableConfig {
     #[error("cannot read {path}: {source}", path = path.display())]
-    Read { path: PathBuf, source: std::io::Error },
+    Read {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("{path} is not valid: {source}", path = path.display())]
     Parse { path: PathBuf, source: ConfigError },
 }
@@ -47,9 +50,7 @@ pub(super) enum UnusableConfig {
 pub(super) fn config(layout: &Layout) -> Result<Config, UnusableConfig> {
     let path = layout.config.clone();
     match std::fs::read_to_string(&path) {
-        Ok(text) => {
-            Config::parse(&text).map_err(|source| UnusableConfig::Parse { path, source })
-        }
+        Ok(text) => Config::parse(&text).map_err(|source| UnusableConfig::Parse { path, source }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
         Err(source) => Err(UnusableConfig::Read { path, source }),
     }

@@ -23,7 +23,9 @@ use crate::supervisor::version;
 use crate::terminal::{self, HostError, HostEvent, Program};
 
 pub(super) fn run(args: &RunArgs) -> Exit {
-    let Some((path, rest)) = args.program.split_first() else { return Exit::Usage };
+    let Some((path, rest)) = args.program.split_first() else {
+        return Exit::Usage;
+    };
     let manifest = match manifest(args, path) {
         Ok(manifest) => manifest,
         Err(error) => {
@@ -39,7 +41,9 @@ pub(super) fn run(args: &RunArgs) -> Exit {
         return pass_through(path, rest, &outer);
     }
     let session = manifest.filter(|manifest| launch::starts_session(manifest, rest));
-    let Some(manifest) = session else { return host(path, rest, None) };
+    let Some(manifest) = session else {
+        return host(path, rest, None);
+    };
     match Owned::prepare(&manifest, path, rest, args) {
         Ok(owned) => {
             let wired = owned.args.clone();
@@ -69,12 +73,18 @@ fn outer_run() -> Option<RunId> {
     let id = place::run_hint()?;
     let layout = place::layout().ok()?;
     let run = RunDir::open(&layout, &id).ok()??.read().ok()??;
-    process::ancestors().iter().any(|seen| seen.process == run.host).then_some(id)
+    process::ancestors()
+        .iter()
+        .any(|seen| seen.process == run.host)
+        .then_some(id)
 }
 
 /// Inside an owned session the program takes harn's place: no second PTY, no second wiring.
 fn pass_through(path: &OsStr, args: &[OsString], outer: &RunId) -> Exit {
-    complain(&format!("already inside run {outer}; running the program directly"), None);
+    complain(
+        &format!("already inside run {outer}; running the program directly"),
+        None,
+    );
     let error = Command::new(path).args(args).exec();
     let name = Path::new(path).display();
     match error.kind() {
@@ -91,7 +101,11 @@ fn pass_through(path: &OsStr, args: &[OsString], outer: &RunId) -> Exit {
 
 fn host(path: &OsStr, args: &[OsString], owned: Option<Owned>) -> Exit {
     let env = owned.as_ref().map_or_else(Vec::new, Owned::env);
-    let program = Program { path: Path::new(path), args, env: &env };
+    let program = Program {
+        path: Path::new(path),
+        args,
+        env: &env,
+    };
     let mut owned = owned;
     let ended = terminal::run(&program, &mut |event| {
         if let (HostEvent::Started { pid }, Some(owned)) = (event, &mut owned) {
@@ -107,12 +121,14 @@ fn host(path: &OsStr, args: &[OsString], owned: Option<Owned>) -> Exit {
 
 fn explain(error: &HostError) -> Exit {
     let (exit, hint) = match error {
-        HostError::NotFound(_) => {
-            (Exit::NotFound, Some("check the spelling, or give the program's path"))
-        }
-        HostError::NotExecutable { .. } => {
-            (Exit::NotExecutable, Some("check the file's permissions and its first line"))
-        }
+        HostError::NotFound(_) => (
+            Exit::NotFound,
+            Some("check the spelling, or give the program's path"),
+        ),
+        HostError::NotExecutable { .. } => (
+            Exit::NotExecutable,
+            Some("check the file's permissions and its first line"),
+        ),
         HostError::Io { .. } | HostError::LauncherLost => (Exit::Failed, None),
     };
     complain(error, hint);
@@ -157,7 +173,9 @@ impl Owned {
         let layout = place::layout()?;
         log_file::begin(
             &layout,
-            place::var(place::LOG).and_then(|filter| filter.into_string().ok()).as_deref(),
+            place::var(place::LOG)
+                .and_then(|filter| filter.into_string().ok())
+                .as_deref(),
         );
         if let Err(error) = run::sweep(&layout) {
             tracing::warn!(%error, "old runs are not swept");
@@ -190,7 +208,9 @@ impl Owned {
         path: &OsStr,
         args: &[OsString],
     ) -> Result<Vec<OsString>, OwnError> {
-        let version = which::which(path).ok().and_then(|path| version::of(&self.layout, &path));
+        let version = which::which(path)
+            .ok()
+            .and_then(|path| version::of(&self.layout, &path));
         let cwd = std::env::current_dir().map_err(OwnError::Directory)?;
         let harn = own_command()?;
         let wiring = launch::wire(&Request {
@@ -209,14 +229,20 @@ impl Owned {
 
     /// The process the session lives in, or below.
     fn started(&mut self, pid: i32) {
-        self.run.client = u32::try_from(pid).ok().and_then(process::see).map(|seen| seen.process);
+        self.run.client = u32::try_from(pid)
+            .ok()
+            .and_then(process::see)
+            .map(|seen| seen.process);
         if let Err(error) = self.dir.write(&self.run) {
             tracing::warn!(%error, "the run's record is out of date");
         }
     }
 
     fn env(&self) -> Vec<(OsString, Option<OsString>)> {
-        let id = (OsString::from(place::RUN_ID), Some(OsString::from(self.run.id.as_str())));
+        let id = (
+            OsString::from(place::RUN_ID),
+            Some(OsString::from(self.run.id.as_str())),
+        );
         let mut env = vec![id];
         for (name, value) in &self.environment {
             env.push((name.into(), Some(value.into())));

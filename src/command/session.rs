@@ -169,7 +169,11 @@ impl Session {
 
     /// Where the agent stands, as far as it told.
     pub(super) fn cwd(&self) -> PathBuf {
-        self.state.session.cwd.as_ref().map_or_else(|| self.project.clone(), PathBuf::from)
+        self.state
+            .session
+            .cwd
+            .as_ref()
+            .map_or_else(|| self.project.clone(), PathBuf::from)
     }
 }
 
@@ -183,7 +187,10 @@ pub(super) fn append_only(
     let store = SessionStore::ensure(&index::open_context(layout, entry)?, &entry.session)?;
     let _lock = store.lock(patience)?;
     let tail = log::tail(store.dir())?;
-    let event = Event { seq: tail.last_seq + 1, ..event };
+    let event = Event {
+        seq: tail.last_seq + 1,
+        ..event
+    };
     log::append(store.dir(), tail, &[event])?;
     Ok(())
 }
@@ -191,5 +198,8 @@ pub(super) fn append_only(
 /// The sessions of one project that have an index entry.
 pub(super) fn of_project(layout: &Layout, project: &Path) -> Result<Vec<Entry>, DirError> {
     let entries = index::entries(layout)?;
-    Ok(entries.into_iter().filter(|entry| entry.project() == project).collect())
+    Ok(entries
+        .into_iter()
+        .filter(|entry| entry.project() == project)
+        .collect())
 }

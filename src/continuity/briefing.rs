@@ -70,7 +70,11 @@ fn header(basis: &Basis<'_>, facts: &Facts<'_>) -> Vec<String> {
     };
     let saved = match basis {
         Basis::Checkpoint(capsule) => {
-            format!("checkpoint {}, saved {} ago", capsule.generation, age_of(capsule, facts))
+            format!(
+                "checkpoint {}, saved {} ago",
+                capsule.generation,
+                age_of(capsule, facts)
+            )
         }
         Basis::Older(capsule) => format!(
             "no checkpoint was made for this compaction; this is checkpoint {}, saved {} ago, which predates it",
@@ -127,14 +131,19 @@ fn mode(facts: &Facts<'_>) -> Option<Vec<String>> {
     let mode = facts.mode.filter(|mode| *mode != "default")?;
     let mode = shorten(&one_line(mode), 40);
     Some(vec![match mode.as_str() {
-        "plan" => "Mode: plan. The plan is not approved yet; changes still need the user's approval."
-            .to_owned(),
+        "plan" => {
+            "Mode: plan. The plan is not approved yet; changes still need the user's approval."
+                .to_owned()
+        }
         _ => format!("Mode: {mode}."),
     }])
 }
 
 fn drift(facts: &Facts<'_>) -> Option<Vec<String>> {
-    list("Repository since the checkpoint:", facts.drift.iter().map(String::as_str))
+    list(
+        "Repository since the checkpoint:",
+        facts.drift.iter().map(String::as_str),
+    )
 }
 
 fn paths(basis: &Basis<'_>, work: &Work) -> Option<Vec<String>> {
@@ -142,8 +151,16 @@ fn paths(basis: &Basis<'_>, work: &Work) -> Option<Vec<String>> {
     if let Basis::Checkpoint(capsule) | Basis::Older(capsule) = basis {
         lines.extend(repo_lines(&capsule.repo));
     }
-    let touched = work.touched.iter().rev().map(|touched| touched.path.as_str());
-    lines.extend(list("Files you wrote, newest first:", touched).into_iter().flatten());
+    let touched = work
+        .touched
+        .iter()
+        .rev()
+        .map(|touched| touched.path.as_str());
+    lines.extend(
+        list("Files you wrote, newest first:", touched)
+            .into_iter()
+            .flatten(),
+    );
     (!lines.is_empty()).then_some(lines)
 }
 
@@ -161,7 +178,10 @@ fn repo_lines(repo: &RepoState) -> Vec<String> {
             return vec![format!("Repository at the checkpoint: unknown ({reason}).")];
         }
     };
-    let mut lines = vec![format!("Repository at the checkpoint: {}.", head_text(&repo.head))];
+    let mut lines = vec![format!(
+        "Repository at the checkpoint: {}.",
+        head_text(&repo.head)
+    )];
     if let Some(operation) = repo.operation {
         lines.push(format!("In progress there: a {}.", operation.name()));
     }
@@ -174,10 +194,17 @@ fn repo_lines(repo: &RepoState) -> Vec<String> {
                 .map(|path| format!("{} ({})", path.path.display(), path.describe()))
                 .collect();
             let title = format!("Uncommitted changes ({}):", dirty.total);
-            lines.extend(list(&title, shown.iter().map(String::as_str)).into_iter().flatten());
+            lines.extend(
+                list(&title, shown.iter().map(String::as_str))
+                    .into_iter()
+                    .flatten(),
+            );
         }
         Dirty::Unknown { reason } => {
-            lines.push(format!("Uncommitted changes: unknown ({}).", one_line(reason)));
+            lines.push(format!(
+                "Uncommitted changes: unknown ({}).",
+                one_line(reason)
+            ));
         }
     }
     lines
@@ -203,7 +230,9 @@ fn summary(work: &Work) -> Option<Vec<String>> {
 }
 
 fn instructions(basis: &Basis<'_>) -> Option<Vec<String>> {
-    let (Basis::Checkpoint(capsule) | Basis::Older(capsule)) = basis else { return None };
+    let (Basis::Checkpoint(capsule) | Basis::Older(capsule)) = basis else {
+        return None;
+    };
     let text = capsule.compaction.as_ref()?.instructions.as_ref()?;
     let text = shorten(&one_line(text.trim()), LINE_CHARS);
     (!text.is_empty()).then(|| vec![format!("The compaction was asked to keep: {text}")])
@@ -215,7 +244,10 @@ fn rest(facts: &Facts<'_>) -> Vec<String> {
         lines.push(format!("Whole checkpoint: {}", one_line(path)));
     }
     if let Some(path) = facts.transcript {
-        lines.push(format!("Transcript with everything before the compaction: {}", one_line(path)));
+        lines.push(format!(
+            "Transcript with everything before the compaction: {}",
+            one_line(path)
+        ));
     }
     lines
 }
@@ -227,7 +259,10 @@ fn list<'a>(title: &str, entries: impl Iterator<Item = &'a str>) -> Option<Vec<S
     let mut hidden = 0;
     for entry in entries {
         let line = format!("- {}", shorten(&one_line(entry), LINE_CHARS));
-        match left.checked_sub(line.chars().count()).filter(|_| hidden == 0) {
+        match left
+            .checked_sub(line.chars().count())
+            .filter(|_| hidden == 0)
+        {
             Some(rest) => {
                 left = rest;
                 lines.push(line);
@@ -251,7 +286,10 @@ fn fit(sections: &[Vec<String>], facts: &Facts<'_>) -> String {
             let length = line.chars().count() + 1;
             if chars + length > LIMIT_CHARS - RESERVE {
                 let place = facts.capsule_path.unwrap_or("the checkpoint");
-                text.push_str(&shorten(&format!("More in {}", one_line(place)), RESERVE - 1));
+                text.push_str(&shorten(
+                    &format!("More in {}", one_line(place)),
+                    RESERVE - 1,
+                ));
                 text.push('\n');
                 return text;
             }

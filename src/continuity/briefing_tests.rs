@@ -38,7 +38,10 @@ fn facts() -> Facts<'static> {
         tag: "[harn:g3:7f2a91]".into(),
         now: Timestamp::from_unix_ms(200_000),
         trigger: CompactionTrigger::Manual,
-        drift: vec!["branch main -> topic".into(), "re-check before editing".into()],
+        drift: vec![
+            "branch main -> topic".into(),
+            "re-check before editing".into(),
+        ],
         capsule_path: Some("/p/000003.json"),
         transcript: Some("/t.jsonl"),
         mode: Some("plan"),
@@ -46,19 +49,33 @@ fn facts() -> Facts<'static> {
 }
 
 fn note(kind: NoteKind, text: &str) -> Note {
-    Note { kind, text: text.into(), origin: NoteOrigin::Terminal, at: Timestamp::from_unix_ms(0) }
+    Note {
+        kind,
+        text: text.into(),
+        origin: NoteOrigin::Terminal,
+        at: Timestamp::from_unix_ms(0),
+    }
 }
 
 fn work() -> Work {
     let at = Timestamp::from_unix_ms(0);
     Work {
-        request: Some(Said { text: "make the parser\nfaster\x1b[2J".into(), at }),
-        summary: Some(Said { text: "I changed the lexer.".into(), at }),
+        request: Some(Said {
+            text: "make the parser\nfaster\x1b[2J".into(),
+            at,
+        }),
+        summary: Some(Said {
+            text: "I changed the lexer.".into(),
+            at,
+        }),
         notes: vec![
             note(NoteKind::Keep, "never use curl; use ./bin/api"),
             note(NoteKind::Next, "measure it"),
         ],
-        touched: vec![Touched { path: "/p/src/lexer.rs".into(), at }],
+        touched: vec![Touched {
+            path: "/p/src/lexer.rs".into(),
+            at,
+        }],
         last_tool: None,
     }
 }
@@ -108,7 +125,14 @@ fn an_older_checkpoint_is_called_older_and_none_is_called_none() {
 #[test]
 fn a_briefing_never_tells_the_agent_to_begin_anew() {
     let text = render(&Basis::Checkpoint(&capsule(work())), &facts()).to_lowercase();
-    for word in ["restart", "start up", "startup", "re-initial", "reinitial", "start over"] {
+    for word in [
+        "restart",
+        "start up",
+        "startup",
+        "re-initial",
+        "reinitial",
+        "start over",
+    ] {
         assert!(!text.contains(word), "{word}");
     }
 }
@@ -117,11 +141,20 @@ fn a_briefing_never_tells_the_agent_to_begin_anew() {
 fn the_tag_and_the_request_survive_any_flood() {
     let mut work = work();
     let at = Timestamp::from_unix_ms(0);
-    work.notes = (0..20).map(|_| note(NoteKind::Keep, &"n".repeat(500))).collect();
-    work.touched = (0..100).map(|n| Touched { path: format!("/{n}/{}", "d".repeat(300)), at }).collect();
+    work.notes = (0..20)
+        .map(|_| note(NoteKind::Keep, &"n".repeat(500)))
+        .collect();
+    work.touched = (0..100)
+        .map(|n| Touched {
+            path: format!("/{n}/{}", "d".repeat(300)),
+            at,
+        })
+        .collect();
     let text = render(&Basis::Checkpoint(&capsule(work)), &facts());
     assert!(text.chars().count() <= LIMIT_CHARS);
-    assert!(text.starts_with("[harn:g3:7f2a91]") && text.contains("> make the parser\n> faster[2J\n"));
+    assert!(
+        text.starts_with("[harn:g3:7f2a91]") && text.contains("> make the parser\n> faster[2J\n")
+    );
     assert!(text.contains("17 more notes in the checkpoint file"));
 }
 

@@ -124,12 +124,19 @@ impl Capsule {
 pub fn tag(generation: u64, id: &str) -> String {
     use sha2::Digest as _;
     let hash = sha2::Sha256::digest(id.as_bytes());
-    let hex: String = hash.iter().take(3).map(|byte| format!("{byte:02x}")).collect();
+    let hex: String = hash
+        .iter()
+        .take(3)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     format!("[harn:g{generation}:{hex}]")
 }
 
 fn masked(mut work: Work) -> Work {
-    let said = [(&mut work.request, REQUEST_CHARS), (&mut work.summary, SUMMARY_CHARS)];
+    let said = [
+        (&mut work.request, REQUEST_CHARS),
+        (&mut work.summary, SUMMARY_CHARS),
+    ];
     for (said, limit) in said {
         if let Some(Said { text, .. }) = said {
             *text = mask(&shorten(text, limit));
@@ -147,32 +154,61 @@ type Cut = fn(&mut Capsule) -> bool;
 /// Least needed first. The last ones together bound the file: nothing else in a capsule grows.
 const CUTS: &[(&str, Cut)] = &[
     ("repo.dirty.fingerprints", |capsule| {
-        dirty(capsule, |paths| paths.iter_mut().for_each(|path| path.fingerprint = None))
+        dirty(capsule, |paths| {
+            paths.iter_mut().for_each(|path| path.fingerprint = None)
+        })
     }),
-    ("work.touched", |capsule| keep_last(&mut capsule.work.touched, 30)),
-    ("repo.dirty.paths", |capsule| dirty(capsule, |paths| paths.truncate(40))),
-    ("work.summary", |capsule| shorten_said(&mut capsule.work.summary, 200)),
+    ("work.touched", |capsule| {
+        keep_last(&mut capsule.work.touched, 30)
+    }),
+    ("repo.dirty.paths", |capsule| {
+        dirty(capsule, |paths| paths.truncate(40))
+    }),
+    ("work.summary", |capsule| {
+        shorten_said(&mut capsule.work.summary, 200)
+    }),
     ("compaction.instructions", |capsule| {
-        let Some(text) = capsule.compaction.as_mut().and_then(|c| c.instructions.as_mut()) else {
+        let Some(text) = capsule
+            .compaction
+            .as_mut()
+            .and_then(|c| c.instructions.as_mut())
+        else {
             return false;
         };
         *text = shorten(text, 500);
         true
     }),
-    ("work.touched", |capsule| keep_last(&mut capsule.work.touched, 5)),
-    ("repo.dirty.paths", |capsule| dirty(capsule, |paths| paths.truncate(5))),
-    ("work.request", |capsule| shorten_said(&mut capsule.work.request, 1_000)),
-    ("work.notes", |capsule| keep_last(&mut capsule.work.notes, 8)),
-    ("work.touched", |capsule| keep_last(&mut capsule.work.touched, 0)),
+    ("work.touched", |capsule| {
+        keep_last(&mut capsule.work.touched, 5)
+    }),
+    ("repo.dirty.paths", |capsule| {
+        dirty(capsule, |paths| paths.truncate(5))
+    }),
+    ("work.request", |capsule| {
+        shorten_said(&mut capsule.work.request, 1_000)
+    }),
+    ("work.notes", |capsule| {
+        keep_last(&mut capsule.work.notes, 8)
+    }),
+    ("work.touched", |capsule| {
+        keep_last(&mut capsule.work.touched, 0)
+    }),
     ("repo.dirty.paths", |capsule| dirty(capsule, Vec::clear)),
     ("compaction.instructions", |capsule| {
-        capsule.compaction.as_mut().is_some_and(|c| c.instructions.take().is_some())
+        capsule
+            .compaction
+            .as_mut()
+            .is_some_and(|c| c.instructions.take().is_some())
     }),
 ];
 
 fn dirty(capsule: &mut Capsule, cut: impl FnOnce(&mut Vec<super::snapshot::DirtyPath>)) -> bool {
-    let RepoState::Known(repo) = &mut capsule.repo else { return false };
-    let Dirty::Known(list) = &mut repo.dirty else { return false };
+    let RepoState::Known(repo) = &mut capsule.repo else {
+        return false;
+    };
+    let Dirty::Known(list) = &mut repo.dirty else {
+        return false;
+    };
     cut(&mut list.paths);
     true
 }
@@ -229,7 +265,10 @@ mod tests {
     fn an_oversized_capsule_is_cut_by_priority_and_never_refused() {
         let mut parts = parts();
         let at = parts.at;
-        parts.work.request = Some(Said { text: "ü".repeat(10_000), at });
+        parts.work.request = Some(Said {
+            text: "ü".repeat(10_000),
+            at,
+        });
         parts.work.notes = (0..20)
             .map(|_| Note {
                 kind: NoteKind::Keep,
@@ -238,11 +277,21 @@ mod tests {
                 at,
             })
             .collect();
-        parts.work.touched =
-            (0..100).map(|n| Touched { path: format!("{n}/{}", "p".repeat(400)), at }).collect();
+        parts.work.touched = (0..100)
+            .map(|n| Touched {
+                path: format!("{n}/{}", "p".repeat(400)),
+                at,
+            })
+            .collect();
         let (capsule, bytes) = Capsule::seal(parts).unwrap();
         assert!(bytes.len() <= LIMIT_BYTES, "{} bytes", bytes.len());
-        assert_eq!(capsule.truncated.first().map(String::as_str), Some("work.touched"));
-        assert_eq!(capsule.work.touched.last().unwrap().path.get(..3), Some("99/"));
+        assert_eq!(
+            capsule.truncated.first().map(String::as_str),
+            Some("work.touched")
+        );
+        assert_eq!(
+            capsule.work.touched.last().unwrap().path.get(..3),
+            Some("99/")
+        );
     }
 }

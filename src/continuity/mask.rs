@@ -44,7 +44,10 @@ pub fn mask(text: &str) -> String {
             in_key = !line.contains(KEY_END);
             continue;
         }
-        match line.find(KEY_BEGIN).filter(|_| line.contains("PRIVATE KEY")) {
+        match line
+            .find(KEY_BEGIN)
+            .filter(|_| line.contains("PRIVATE KEY"))
+        {
             Some(at) => {
                 out.push_str(line.get(..at).unwrap_or_default());
                 out.push_str(MASK);
@@ -73,7 +76,9 @@ fn mask_line(line: &str, out: &mut String) {
 
 fn is_secret(token: &str) -> bool {
     let issued = PREFIXES.iter().any(|(prefix, least)| {
-        token.strip_prefix(prefix).is_some_and(|tail| tail.len() >= *least)
+        token
+            .strip_prefix(prefix)
+            .is_some_and(|tail| tail.len() >= *least)
     });
     issued || is_json_web_token(token)
 }
@@ -109,6 +114,9 @@ mod tests {
     fn a_json_web_token_is_masked_and_a_dotted_name_is_not() {
         let token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmNHl0w5N";
         assert_eq!(mask(&format!("Bearer {token}")), "Bearer [masked]");
-        assert_eq!(mask("crate.module.function_name_long"), "crate.module.function_name_long");
+        assert_eq!(
+            mask("crate.module.function_name_long"),
+            "crate.module.function_name_long"
+        );
     }
 }

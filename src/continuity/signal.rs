@@ -25,15 +25,38 @@ pub struct HookInput {
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signal {
-    SessionStarted { source: StartSource },
-    SessionEnded { reason: Option<String> },
-    PromptSubmitted { text: String, origin: PromptOrigin },
-    TurnStopped { end: TurnEnd, last_message: Option<String> },
-    ToolStarted { tool: String },
-    ToolFinished { tool: String, ok: bool, wrote: Vec<String> },
-    PermissionRequested { tool: String },
-    CompactionAnnounced { trigger: CompactionTrigger, instructions: Option<String> },
-    CompactionReported { trigger: CompactionTrigger },
+    SessionStarted {
+        source: StartSource,
+    },
+    SessionEnded {
+        reason: Option<String>,
+    },
+    PromptSubmitted {
+        text: String,
+        origin: PromptOrigin,
+    },
+    TurnStopped {
+        end: TurnEnd,
+        last_message: Option<String>,
+    },
+    ToolStarted {
+        tool: String,
+    },
+    ToolFinished {
+        tool: String,
+        ok: bool,
+        wrote: Vec<String>,
+    },
+    PermissionRequested {
+        tool: String,
+    },
+    CompactionAnnounced {
+        trigger: CompactionTrigger,
+        instructions: Option<String>,
+    },
+    CompactionReported {
+        trigger: CompactionTrigger,
+    },
     /// Known to the manifest, of no use to continuity.
     Other,
 }

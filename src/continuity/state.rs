@@ -23,9 +23,17 @@ pub const NOTE_CHARS: usize = 500;
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum Phase {
     Observing,
-    Checkpointed { generation: u64, attempt: Option<String> },
-    Recovered { generation: Option<u64>, via: BriefingChannel },
-    Degraded { reason: String },
+    Checkpointed {
+        generation: u64,
+        attempt: Option<String>,
+    },
+    Recovered {
+        generation: Option<u64>,
+        via: BriefingChannel,
+    },
+    Degraded {
+        reason: String,
+    },
 }
 
 impl Phase {
@@ -210,7 +218,12 @@ impl State {
     pub fn apply(&mut self, body: &EventBody, at: Timestamp) {
         self.session.last_event_at = Some(at);
         match body {
-            EventBody::SessionStarted { source, model, cwd, transcript } => {
+            EventBody::SessionStarted {
+                source,
+                model,
+                cwd,
+                transcript,
+            } => {
                 self.start_session(*source, at);
                 for (mine, its) in [
                     (&mut self.session.model, model),
@@ -226,7 +239,11 @@ impl State {
                 self.session.ended = true;
                 self.close_attempt();
             }
-            EventBody::PromptSubmitted { mode, turn: _, origin: _ } => {
+            EventBody::PromptSubmitted {
+                mode,
+                turn: _,
+                origin: _,
+            } => {
                 self.session.ended = false;
                 if mode.is_some() {
                     self.session.mode.clone_from(mode);
@@ -241,14 +258,24 @@ impl State {
             }
             EventBody::ToolFinished { wrote, .. } => self.touch(wrote, at),
             EventBody::PermissionRequested { .. } | EventBody::SessionNested { .. } => {}
-            EventBody::CompactionStarted { attempt, turn, trigger } => {
+            EventBody::CompactionStarted {
+                attempt,
+                turn,
+                trigger,
+            } => {
                 self.begin_attempt(attempt, turn.clone(), *trigger);
             }
             EventBody::CompactionCompleted { attempt, trigger } => {
                 self.complete_attempt(attempt, *trigger);
             }
             EventBody::CheckpointCreated { .. } => self.checkpointed(body, at),
-            EventBody::RecoveryInjected { attempt, generation, tag, via, chars: _ } => {
+            EventBody::RecoveryInjected {
+                attempt,
+                generation,
+                tag,
+                via,
+                chars: _,
+            } => {
                 self.injected(attempt, *generation, *via);
                 self.recovery = Some(Recovery {
                     state: RecoveryState::Injected,
@@ -259,7 +286,9 @@ impl State {
                 });
             }
             EventBody::Degraded { reason } => {
-                self.phase = Phase::Degraded { reason: reason.clone() };
+                self.phase = Phase::Degraded {
+                    reason: reason.clone(),
+                };
             }
         }
     }
@@ -273,7 +302,9 @@ impl State {
 
     /// A prompt or the end of a turn: what was announced and never reported is over.
     fn close_attempt(&mut self) {
-        let Some(attempt) = &mut self.attempt else { return };
+        let Some(attempt) = &mut self.attempt else {
+            return;
+        };
         attempt.open = false;
         if let Phase::Checkpointed { attempt, .. } = &mut self.phase {
             *attempt = None;
@@ -304,8 +335,14 @@ impl State {
     }
 
     fn checkpointed(&mut self, body: &EventBody, at: Timestamp) {
-        let EventBody::CheckpointCreated { generation, capsule, trigger, bytes, truncated, .. } =
-            body
+        let EventBody::CheckpointCreated {
+            generation,
+            capsule,
+            trigger,
+            bytes,
+            truncated,
+            ..
+        } = body
         else {
             return;
         };
@@ -325,7 +362,10 @@ impl State {
             attempt.generation = Some(*generation);
             joined = Some(attempt.id.clone());
         }
-        self.phase = Phase::Checkpointed { generation: *generation, attempt: joined };
+        self.phase = Phase::Checkpointed {
+            generation: *generation,
+            attempt: joined,
+        };
     }
 
     fn injected(&mut self, id: &str, generation: Option<u64>, via: BriefingChannel) {
@@ -342,7 +382,10 @@ impl State {
     fn touch(&mut self, wrote: &[String], at: Timestamp) {
         for path in wrote {
             self.work.touched.retain(|touched| touched.path != *path);
-            self.work.touched.push(Touched { path: path.clone(), at });
+            self.work.touched.push(Touched {
+                path: path.clone(),
+                at,
+            });
         }
         let excess = self.work.touched.len().saturating_sub(TOUCHED_LIMIT);
         self.work.touched.drain(..excess);

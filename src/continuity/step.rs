@@ -19,9 +19,15 @@ pub enum Effect {
     /// Append the event and apply it.
     Record(EventBody),
     /// Make a capsule, record it.
-    Checkpoint { trigger: CheckpointTrigger, instructions: Option<String> },
+    Checkpoint {
+        trigger: CheckpointTrigger,
+        instructions: Option<String>,
+    },
     /// Print a briefing for the attempt, then record that.
-    Brief { via: BriefingChannel, attempt: String },
+    Brief {
+        via: BriefingChannel,
+        attempt: String,
+    },
     /// Keep the user's words.
     RememberRequest(String),
     /// Keep the beginning of the agent's answer.
@@ -29,7 +35,8 @@ pub enum Effect {
 }
 
 /// The reason of a `degraded` that a missing pre-signal makes.
-pub const NO_CHECKPOINT: &str = "the harness reported a compaction for which no checkpoint was made";
+pub const NO_CHECKPOINT: &str =
+    "the harness reported a compaction for which no checkpoint was made";
 
 /// Decides what one signal asks for.
 pub fn step(state: &State, input: &HookInput) -> Vec<Effect> {
@@ -39,18 +46,24 @@ pub fn step(state: &State, input: &HookInput) -> Vec<Effect> {
     match &input.signal {
         Signal::SessionStarted { source } => start(state, input, *source),
         Signal::SessionEnded { reason } => {
-            vec![Effect::Record(EventBody::SessionEnded { reason: reason.clone() })]
+            vec![Effect::Record(EventBody::SessionEnded {
+                reason: reason.clone(),
+            })]
         }
         Signal::PromptSubmitted { text, origin } => prompt(state, input, text, *origin),
         Signal::TurnStopped { end, last_message } => {
-            let stopped = EventBody::TurnStopped { turn: input.turn.clone(), end: *end };
+            let stopped = EventBody::TurnStopped {
+                turn: input.turn.clone(),
+                end: *end,
+            };
             let mut effects = vec![Effect::Record(stopped)];
             effects.extend(last_message.clone().map(Effect::RememberSummary));
             effects
         }
-        Signal::CompactionAnnounced { trigger, instructions } => {
-            announced(state, input, *trigger, instructions.clone())
-        }
+        Signal::CompactionAnnounced {
+            trigger,
+            instructions,
+        } => announced(state, input, *trigger, instructions.clone()),
         Signal::CompactionReported { trigger } => reported(state, input, *trigger),
         Signal::ToolStarted { .. }
         | Signal::ToolFinished { .. }
@@ -64,14 +77,25 @@ fn step_agent(input: &HookInput) -> Vec<Effect> {
     let agent = input.agent.clone();
     match &input.signal {
         Signal::ToolStarted { tool } => {
-            vec![Effect::Record(EventBody::ToolStarted { tool: tool.clone(), agent })]
+            vec![Effect::Record(EventBody::ToolStarted {
+                tool: tool.clone(),
+                agent,
+            })]
         }
         Signal::ToolFinished { tool, ok, wrote } => {
             let (tool, ok, wrote) = (tool.clone(), *ok, wrote.clone());
-            vec![Effect::Record(EventBody::ToolFinished { tool, agent, ok, wrote })]
+            vec![Effect::Record(EventBody::ToolFinished {
+                tool,
+                agent,
+                ok,
+                wrote,
+            })]
         }
         Signal::PermissionRequested { tool } => {
-            vec![Effect::Record(EventBody::PermissionRequested { tool: tool.clone(), agent })]
+            vec![Effect::Record(EventBody::PermissionRequested {
+                tool: tool.clone(),
+                agent,
+            })]
         }
         Signal::SessionStarted { .. }
         | Signal::SessionEnded { .. }
@@ -92,12 +116,18 @@ fn start(state: &State, input: &HookInput, source: StartSource) -> Vec<Effect> {
     })];
     if source == StartSource::Compact {
         effects.extend(reported(state, input, CompactionTrigger::Unknown));
-        let attempt = state.attempt.as_ref().filter(|attempt| attempt.joins(input.turn.as_ref()));
+        let attempt = state
+            .attempt
+            .as_ref()
+            .filter(|attempt| attempt.joins(input.turn.as_ref()));
         match attempt {
             Some(attempt) if attempt.injected => {}
             Some(attempt) => effects.push(brief(BriefingChannel::SessionStart, &attempt.id)),
             None => {
-                effects.push(brief(BriefingChannel::SessionStart, &state.next_attempt_id()));
+                effects.push(brief(
+                    BriefingChannel::SessionStart,
+                    &state.next_attempt_id(),
+                ));
             }
         }
     }
@@ -105,7 +135,10 @@ fn start(state: &State, input: &HookInput, source: StartSource) -> Vec<Effect> {
 }
 
 fn brief(via: BriefingChannel, attempt: &str) -> Effect {
-    Effect::Brief { via, attempt: attempt.to_owned() }
+    Effect::Brief {
+        via,
+        attempt: attempt.to_owned(),
+    }
 }
 
 fn prompt(state: &State, input: &HookInput, text: &str, origin: PromptOrigin) -> Vec<Effect> {
@@ -134,7 +167,10 @@ fn announced(
     trigger: CompactionTrigger,
     instructions: Option<String>,
 ) -> Vec<Effect> {
-    let checkpoint = Effect::Checkpoint { trigger: CheckpointTrigger::PreCompact, instructions };
+    let checkpoint = Effect::Checkpoint {
+        trigger: CheckpointTrigger::PreCompact,
+        instructions,
+    };
     let delivered_again = state
         .open_attempt()
         .filter(|attempt| attempt.joins(input.turn.as_ref()) && !attempt.completed);
@@ -153,11 +189,17 @@ fn announced(
 }
 
 fn reported(state: &State, input: &HookInput, trigger: CompactionTrigger) -> Vec<Effect> {
-    let degraded = Effect::Record(EventBody::Degraded { reason: NO_CHECKPOINT.to_owned() });
+    let degraded = Effect::Record(EventBody::Degraded {
+        reason: NO_CHECKPOINT.to_owned(),
+    });
     let completed = |attempt: String, trigger| {
         Effect::Record(EventBody::CompactionCompleted { attempt, trigger })
     };
-    match state.attempt.as_ref().filter(|attempt| attempt.joins(input.turn.as_ref())) {
+    match state
+        .attempt
+        .as_ref()
+        .filter(|attempt| attempt.joins(input.turn.as_ref()))
+    {
         Some(attempt) if attempt.completed => Vec::new(),
         Some(attempt) => {
             let mut effects = vec![completed(attempt.id.clone(), attempt.trigger)];

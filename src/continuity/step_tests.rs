@@ -39,7 +39,10 @@ impl Bench {
                     self.done.push(kind["type"].as_str().unwrap().to_owned());
                     self.record(body);
                 }
-                Effect::Checkpoint { trigger, instructions: _ } => {
+                Effect::Checkpoint {
+                    trigger,
+                    instructions: _,
+                } => {
                     self.done.push("checkpoint".to_owned());
                     self.checkpoint(trigger);
                 }
@@ -47,7 +50,13 @@ impl Bench {
                     self.done.push(format!("brief {attempt} {via:?}"));
                     let generation = self.state.attempt.as_ref().and_then(|it| it.generation);
                     let tag = String::new();
-                    self.record(EventBody::RecoveryInjected { attempt, generation, tag, via, chars: 1 });
+                    self.record(EventBody::RecoveryInjected {
+                        attempt,
+                        generation,
+                        tag,
+                        via,
+                        chars: 1,
+                    });
                 }
                 Effect::RememberRequest(_) | Effect::RememberSummary(_) => {}
             }
@@ -79,29 +88,45 @@ fn input(turn: Option<&str>, signal: Signal) -> HookInput {
 }
 
 fn pre() -> Signal {
-    Signal::CompactionAnnounced { trigger: CompactionTrigger::Auto, instructions: None }
+    Signal::CompactionAnnounced {
+        trigger: CompactionTrigger::Auto,
+        instructions: None,
+    }
 }
 
 fn post() -> Signal {
-    Signal::CompactionReported { trigger: CompactionTrigger::Auto }
+    Signal::CompactionReported {
+        trigger: CompactionTrigger::Auto,
+    }
 }
 
 fn compacted() -> Signal {
-    Signal::SessionStarted { source: StartSource::Compact }
+    Signal::SessionStarted {
+        source: StartSource::Compact,
+    }
 }
 
 fn prompted() -> Signal {
-    Signal::PromptSubmitted { text: "go on".into(), origin: PromptOrigin::User }
+    Signal::PromptSubmitted {
+        text: "go on".into(),
+        origin: PromptOrigin::User,
+    }
 }
 
 fn stopped() -> Signal {
-    Signal::TurnStopped { end: TurnEnd::Completed, last_message: None }
+    Signal::TurnStopped {
+        end: TurnEnd::Completed,
+        last_message: None,
+    }
 }
 
 #[test]
 fn a_compaction_makes_one_capsule_and_one_briefing() {
     let mut bench = Bench::default();
-    bench.turn("t", pre()).turn("t", compacted()).turn("t", post());
+    bench
+        .turn("t", pre())
+        .turn("t", compacted())
+        .turn("t", post());
     assert_eq!(
         bench.take(),
         [
@@ -114,7 +139,10 @@ fn a_compaction_makes_one_capsule_and_one_briefing() {
     );
     assert_eq!(
         bench.state.phase,
-        Phase::Recovered { generation: Some(1), via: BriefingChannel::SessionStart }
+        Phase::Recovered {
+            generation: Some(1),
+            via: BriefingChannel::SessionStart
+        }
     );
     assert_eq!(bench.state.compactions, 1);
 }
@@ -129,7 +157,11 @@ fn a_pre_signal_that_comes_again_reuses_the_capsule() {
 #[test]
 fn an_attempt_after_a_cancelled_one_makes_a_new_generation() {
     let mut bench = Bench::default();
-    bench.turn("t1", pre()).turn("t2", prompted()).turn("t2", stopped()).turn("t3", pre());
+    bench
+        .turn("t1", pre())
+        .turn("t2", prompted())
+        .turn("t2", stopped())
+        .turn("t3", pre());
     assert_eq!((bench.state.generation, bench.state.attempts), (2, 2));
     let mut without_a_prompt_between = Bench::default();
     without_a_prompt_between.turn("t1", pre()).turn("t2", pre());
@@ -140,9 +172,16 @@ fn an_attempt_after_a_cancelled_one_makes_a_new_generation() {
 fn two_compactions_of_one_turn_are_two_attempts() {
     let mut bench = Bench::default();
     for _ in 0..2 {
-        bench.turn("t", pre()).turn("t", compacted()).turn("t", post());
+        bench
+            .turn("t", pre())
+            .turn("t", compacted())
+            .turn("t", post());
     }
-    let briefed: Vec<_> = bench.take().into_iter().filter(|it| it.starts_with("brief")).collect();
+    let briefed: Vec<_> = bench
+        .take()
+        .into_iter()
+        .filter(|it| it.starts_with("brief"))
+        .collect();
     assert_eq!(briefed, ["brief a1 SessionStart", "brief a2 SessionStart"]);
     assert_eq!((bench.state.generation, bench.state.compactions), (2, 2));
 }
@@ -154,7 +193,10 @@ fn a_manual_checkpoint_never_stands_in_for_the_one_before_a_compaction() {
     bench.turn("t", pre()).turn("t", compacted());
     assert_eq!(
         bench.state.phase,
-        Phase::Recovered { generation: Some(2), via: BriefingChannel::SessionStart }
+        Phase::Recovered {
+            generation: Some(2),
+            via: BriefingChannel::SessionStart
+        }
     );
 }
 
@@ -165,7 +207,11 @@ fn post_signals_sent_thrice_brief_once() {
     for _ in 0..3 {
         bench.turn("t", compacted());
     }
-    let briefs = bench.take().iter().filter(|it| it.starts_with("brief")).count();
+    let briefs = bench
+        .take()
+        .iter()
+        .filter(|it| it.starts_with("brief"))
+        .count();
     assert_eq!((briefs, bench.state.compactions), (1, 1));
 }
 
@@ -183,15 +229,26 @@ fn a_compaction_without_a_checkpoint_is_degraded_and_still_briefed() {
         ]
     );
     assert_eq!(bench.state.phase.word(), "degraded");
-    bench.turn("t", stopped()).turn("t2", pre()).turn("t2", compacted());
+    bench
+        .turn("t", stopped())
+        .turn("t2", pre())
+        .turn("t2", compacted());
     assert_eq!(bench.state.phase.word(), "recovered");
 }
 
 #[test]
 fn the_prompt_is_the_second_chance_when_nothing_was_printed() {
     let mut bench = Bench::default();
-    bench.turn("t", pre()).turn("t", post()).turn("t2", prompted()).turn("t3", prompted());
-    let briefs: Vec<_> = bench.take().into_iter().filter(|it| it.starts_with("brief")).collect();
+    bench
+        .turn("t", pre())
+        .turn("t", post())
+        .turn("t2", prompted())
+        .turn("t3", prompted());
+    let briefs: Vec<_> = bench
+        .take()
+        .into_iter()
+        .filter(|it| it.starts_with("brief"))
+        .collect();
     assert_eq!(briefs, ["brief a1 Prompt"]);
 }
 
@@ -199,15 +256,32 @@ fn the_prompt_is_the_second_chance_when_nothing_was_printed() {
 fn a_cancelled_compaction_is_not_briefed() {
     let mut bench = Bench::default();
     bench.turn("t", pre()).turn("t2", prompted());
-    assert_eq!(bench.take(), ["context.compaction.started", "checkpoint", "prompt.submitted"]);
-    assert_eq!(bench.state.phase, Phase::Checkpointed { generation: 1, attempt: None });
+    assert_eq!(
+        bench.take(),
+        [
+            "context.compaction.started",
+            "checkpoint",
+            "prompt.submitted"
+        ]
+    );
+    assert_eq!(
+        bench.state.phase,
+        Phase::Checkpointed {
+            generation: 1,
+            attempt: None
+        }
+    );
     assert_eq!(bench.state.compactions, 0);
 }
 
 #[test]
 fn a_late_post_signal_belongs_to_the_attempt_of_its_turn() {
     let mut bench = Bench::default();
-    bench.turn("t", pre()).turn("t", compacted()).turn("t2", prompted()).take();
+    bench
+        .turn("t", pre())
+        .turn("t", compacted())
+        .turn("t2", prompted())
+        .take();
     bench.turn("t", post());
     assert_eq!(bench.take(), Vec::<String>::new());
     assert_eq!(bench.state.phase.word(), "recovered");
@@ -217,10 +291,18 @@ fn a_late_post_signal_belongs_to_the_attempt_of_its_turn() {
 fn a_sub_agent_moves_no_phase_and_its_permission_requests_count() {
     let mut bench = Bench::default();
     for signal in [pre(), compacted(), post(), prompted(), stopped()] {
-        bench.send(&HookInput { agent: Some("a".into()), ..input(Some("t"), signal) });
+        bench.send(&HookInput {
+            agent: Some("a".into()),
+            ..input(Some("t"), signal)
+        });
     }
-    let asks = Signal::PermissionRequested { tool: "Bash".into() };
-    bench.send(&HookInput { agent: Some("a".into()), ..input(Some("t"), asks) });
+    let asks = Signal::PermissionRequested {
+        tool: "Bash".into(),
+    };
+    bench.send(&HookInput {
+        agent: Some("a".into()),
+        ..input(Some("t"), asks)
+    });
     assert_eq!(bench.take(), ["permission.requested"]);
     assert_eq!(bench.state.phase, Phase::Observing);
 }
@@ -233,9 +315,15 @@ fn any_signal() -> impl Strategy<Value = (Option<&'static str>, Signal)> {
         Just(compacted()),
         Just(prompted()),
         Just(stopped()),
-        Just(Signal::SessionStarted { source: StartSource::Resume }),
+        Just(Signal::SessionStarted {
+            source: StartSource::Resume
+        }),
         Just(Signal::SessionEnded { reason: None }),
-        Just(Signal::ToolFinished { tool: "Edit".into(), ok: true, wrote: vec!["f".into()] }),
+        Just(Signal::ToolFinished {
+            tool: "Edit".into(),
+            ok: true,
+            wrote: vec!["f".into()]
+        }),
     ];
     (turn, signal)
 }

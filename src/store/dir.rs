@@ -24,7 +24,11 @@ const LOCK_RETRY: Duration = Duration::from_millis(2);
 #[derive(Debug, thiserror::Error)]
 pub enum DirError {
     #[error("cannot {what} {path}: {source}", path = path.display())]
-    Io { what: &'static str, path: PathBuf, source: std::io::Error },
+    Io {
+        what: &'static str,
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("{path} is a link, and harn follows none there", path = .0.display())]
     Link(PathBuf),
     #[error("{path} belongs to another user", path = .0.display())]
@@ -47,7 +51,11 @@ impl DirError {
         if errno == Errno::ELOOP {
             return Self::Link(path);
         }
-        Self::Io { what, path, source: errno.into() }
+        Self::Io {
+            what,
+            path,
+            source: errno.into(),
+        }
     }
 }
 
@@ -73,7 +81,10 @@ impl Dir {
         let flags = OFlag::O_DIRECTORY | OFlag::O_CLOEXEC | OFlag::O_RDONLY;
         let fd = nix::fcntl::open(path, flags, Mode::empty())
             .map_err(|errno| DirError::from_errno("open", path.to_owned(), errno))?;
-        Ok(Self { fd, path: path.to_owned() })
+        Ok(Self {
+            fd,
+            path: path.to_owned(),
+        })
     }
 
     /// `open_trusted`, making the missing tail of the path 0700 first.
@@ -103,8 +114,7 @@ impl Dir {
     /// Opens a directory below this one; a link or somebody else's directory is refused.
     pub fn child(&self, name: &str) -> Result<Self, DirError> {
         let path = self.path.join(name);
-        let flags =
-            OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC | OFlag::O_RDONLY;
+        let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC | OFlag::O_RDONLY;
         let fd = openat(&self.fd, name, flags, Mode::empty()).map_err(|errno| {
             // Linux reports a link opened with O_DIRECTORY|O_NOFOLLOW as ENOTDIR.
             if errno == Errno::ENOTDIR && self.is_link(name) {
@@ -122,14 +132,10 @@ impl Dir {
     /// `child`, created 0700 where it is missing.
     pub fn ensure(&self, name: &str) -> Result<Self, DirError> {
         match self.child(name) {
-            Err(error) if error.is_missing() => {
-                match mkdirat(&self.fd, name, DIR_MODE) {
-                    Ok(()) | Err(Errno::EEXIST) => self.child(name),
-                    Err(errno) => {
-                        Err(DirError::from_errno("create", self.path.join(name), errno))
-                    }
-                }
-            }
+            Err(error) if error.is_missing() => match mkdirat(&self.fd, name, DIR_MODE) {
+                Ok(()) | Err(Errno::EEXIST) => self.child(name),
+                Err(errno) => Err(DirError::from_errno("create", self.path.join(name), errno)),
+            },
             other => other,
         }
     }
@@ -146,8 +152,9 @@ impl Dir {
     }
 
     fn is_link(&self, name: &str) -> bool {
-        nix::sys::stat::fstatat(&self.fd, name, nix::fcntl::AtFlags::AT_SYMLINK_NOFOLLOW)
-            .is_ok_and(|stat| SFlag::from_bits_truncate(stat.st_mode & SFlag::S_IFMT.bits()) == SFlag::S_IFLNK)
+        nix::sys::stat::fstatat(&self.fd, name, nix::fcntl::AtFlags::AT_SYMLINK_NOFOLLOW).is_ok_and(
+            |stat| SFlag::from_bits_truncate(stat.st_mode & SFlag::S_IFMT.bits()) == SFlag::S_IFLNK,
+        )
     }
 
     fn open_file(&self, name: &str, flags: OFlag) -> Result<File, DirError> {
@@ -175,9 +182,14 @@ impl Dir {
             Err(error) => return Err(error),
         };
         let mut bytes = Vec::new();
-        file.take(limit + 1).read_to_end(&mut bytes).map_err(self.io("read", name))?;
+        file.take(limit + 1)
+            .read_to_end(&mut bytes)
+            .map_err(self.io("read", name))?;
         if bytes.len() as u64 > limit {
-            return Err(DirError::TooLarge { path: self.path.join(name), limit });
+            return Err(DirError::TooLarge {
+                path: self.path.join(name),
+                limit,
+            });
         }
         Ok(Some(bytes))
     }
@@ -190,7 +202,9 @@ impl Dir {
     /// Puts `bytes` in the place of `name`: readers see the old or the new file, never a part.
     pub fn replace(&self, name: &str, bytes: &[u8], how: Durability) -> Result<(), DirError> {
         let temp = format!(".{name}.{}.tmp", uuid::Uuid::now_v7().simple());
-        let result = self.write_new(&temp, bytes, how).and_then(|()| self.rename(&temp, name));
+        let result = self
+            .write_new(&temp, bytes, how)
+            .and_then(|()| self.rename(&temp, name));
         if result.is_err() {
             self.remove_quietly(&temp);
         } else if how == Durability::Synced {
@@ -238,7 +252,9 @@ impl Dir {
         if written < bytes.len() {
             // A full disk took a part: end the torn line so that the next one is whole.
             file.write_all(b"\n").map_err(self.io("append to", name))?;
-            return Err(self.io("append to", name)(std::io::ErrorKind::StorageFull.into()));
+            return Err(self.io("append to", name)(
+                std::io::ErrorKind::StorageFull.into(),
+            ));
         }
         Ok(())
     }
@@ -374,7 +390,10 @@ mod tests {
     fn a_failed_replace_leaves_the_old_file_and_no_temp() {
         let (_temp, dir) = scratch();
         dir.ensure("f").unwrap();
-        assert!(matches!(dir.replace("f", b"x", Durability::Atomic), Err(DirError::Io { .. })));
+        assert!(matches!(
+            dir.replace("f", b"x", Durability::Atomic),
+            Err(DirError::Io { .. })
+        ));
         assert_eq!(dir.names().unwrap(), ["f"]);
     }
 
@@ -389,7 +408,10 @@ mod tests {
     fn a_lock_is_held_by_one_and_let_go_on_drop() {
         let (_temp, dir) = scratch();
         let held = dir.lock("lock", Duration::ZERO).unwrap();
-        assert!(matches!(dir.lock("lock", Duration::from_millis(5)), Err(DirError::Locked(_))));
+        assert!(matches!(
+            dir.lock("lock", Duration::from_millis(5)),
+            Err(DirError::Locked(_))
+        ));
         drop(held);
         dir.lock("lock", Duration::ZERO).unwrap();
     }

@@ -24,10 +24,22 @@ pub struct Format {
     pub version: u32,
 }
 
-pub const STATE: Format = Format { name: "harn-state", version: 1 };
-pub const INDEX: Format = Format { name: "harn-index", version: 1 };
-pub const RUN: Format = Format { name: "harn-run", version: 1 };
-pub const VERSIONS: Format = Format { name: "harn-versions", version: 1 };
+pub const STATE: Format = Format {
+    name: "harn-state",
+    version: 1,
+};
+pub const INDEX: Format = Format {
+    name: "harn-index",
+    version: 1,
+};
+pub const RUN: Format = Format {
+    name: "harn-run",
+    version: 1,
+};
+pub const VERSIONS: Format = Format {
+    name: "harn-versions",
+    version: 1,
+};
 
 #[derive(Serialize, Deserialize)]
 struct Marked<T> {
@@ -47,7 +59,10 @@ impl Format {
 
     /// The file's bytes.
     pub fn write<T: Serialize>(self, content: &T) -> Result<Vec<u8>, serde_json::Error> {
-        let mut bytes = serde_json::to_vec(&Marked { format: self.mark(), content })?;
+        let mut bytes = serde_json::to_vec(&Marked {
+            format: self.mark(),
+            content,
+        })?;
         bytes.push(b'\n');
         Ok(bytes)
     }
@@ -81,10 +96,19 @@ mod tests {
     #[test]
     fn a_file_is_ours_foreign_newer_or_damaged() {
         let read = |text: &str| STATE.read::<u8>(text.as_bytes());
-        assert_eq!(STATE.read::<u8>(&STATE.write(&7_u8).unwrap()), Read::Ours(7));
+        assert_eq!(
+            STATE.read::<u8>(&STATE.write(&7_u8).unwrap()),
+            Read::Ours(7)
+        );
         assert_eq!(read(r#"{"schema_version":1}"#), Read::Foreign);
-        assert_eq!(read(r#"{"format":"harn-state/2","content":{}}"#), Read::Newer(2));
-        assert!(matches!(read(r#"{"format":"harn-state/1","content":{}}"#), Read::Damaged(_)));
+        assert_eq!(
+            read(r#"{"format":"harn-state/2","content":{}}"#),
+            Read::Newer(2)
+        );
+        assert!(matches!(
+            read(r#"{"format":"harn-state/1","content":{}}"#),
+            Read::Damaged(_)
+        ));
         assert!(matches!(read("{\"form"), Read::Damaged(_)));
     }
 }

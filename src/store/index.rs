@@ -70,7 +70,9 @@ pub fn find(layout: &Layout, session: &SessionId) -> Result<Option<Entry>, DirEr
 }
 
 fn find_in(index: &Dir, session: &SessionId) -> Result<Option<Entry>, DirError> {
-    let Some(bytes) = index.read(&file_name(session), LIMIT_BYTES)? else { return Ok(None) };
+    let Some(bytes) = index.read(&file_name(session), LIMIT_BYTES)? else {
+        return Ok(None);
+    };
     match format::INDEX.read::<Entry>(&bytes) {
         Read::Ours(entry) if entry.session == *session => Ok(Some(entry)),
         Read::Ours(_) | Read::Foreign | Read::Newer(_) | Read::Damaged(_) => Ok(None),
@@ -168,9 +170,7 @@ fn is_foreign(dir: &Dir, session: &SessionId) -> Result<bool, DirError> {
         .and_then(|context| context.child(&session_key(session)))
         .and_then(|session| session.read(STATE_FILE, 1024 * 1024));
     match state {
-        Ok(Some(bytes)) => {
-            Ok(format::STATE.read::<serde::de::IgnoredAny>(&bytes) == Read::Foreign)
-        }
+        Ok(Some(bytes)) => Ok(format::STATE.read::<serde::de::IgnoredAny>(&bytes) == Read::Foreign),
         Ok(None) => Ok(false),
         Err(error) if error.is_missing() => Ok(false),
         Err(error) => Err(error),

@@ -12,7 +12,11 @@ impl Scratch {
         let temp = tempfile::tempdir().unwrap();
         std::fs::create_dir(temp.path().join("p")).unwrap();
         let state = temp.path().join("state");
-        let layout = Layout { config: state.join("c"), state, gathered: false };
+        let layout = Layout {
+            config: state.join("c"),
+            state,
+            gathered: false,
+        };
         Self { temp, layout }
     }
 
@@ -33,7 +37,10 @@ impl Scratch {
 
     fn context(&self, entry: &Entry) -> String {
         let path = open_context(&self.layout, entry).unwrap().path().to_owned();
-        path.strip_prefix(self.temp.path()).unwrap().display().to_string()
+        path.strip_prefix(self.temp.path())
+            .unwrap()
+            .display()
+            .to_string()
     }
 }
 
@@ -44,7 +51,10 @@ fn a_fresh_project_gets_a_directory_that_ignores_itself() {
     assert_eq!(scratch.context(&entry), "p/.harnery/context");
     let ignore = std::fs::read(scratch.project().join(".harnery/.gitignore")).unwrap();
     assert_eq!(ignore, IGNORE_TEXT);
-    assert_eq!(find(&scratch.layout, &SessionId::new("s")).unwrap(), Some(entry));
+    assert_eq!(
+        find(&scratch.layout, &SessionId::new("s")).unwrap(),
+        Some(entry)
+    );
     assert_eq!(scratch.register("t", false).place, Place::Project);
 }
 
@@ -54,7 +64,11 @@ fn another_tools_directory_is_left_alone() {
     std::fs::create_dir(scratch.project().join(".harnery")).unwrap();
     let entry = scratch.register("s", false);
     assert_eq!(scratch.context(&entry), "p/.harnery/harn/context");
-    let names = Dir::open_trusted(&scratch.project()).unwrap().child(".harnery").unwrap().names();
+    let names = Dir::open_trusted(&scratch.project())
+        .unwrap()
+        .child(".harnery")
+        .unwrap()
+        .names();
     assert_eq!(names.unwrap(), ["harn"]);
 }
 
@@ -66,7 +80,11 @@ fn a_session_whose_key_another_tool_uses_goes_to_the_corner() {
     let theirs = scratch.project().join(".harnery/context").join(key);
     std::fs::create_dir_all(&theirs).unwrap();
     let file = theirs.join(STATE_FILE);
-    std::io::Write::write_all(&mut std::fs::File::create(&file).unwrap(), b"{\"phase\":\"x\"}").unwrap();
+    std::io::Write::write_all(
+        &mut std::fs::File::create(&file).unwrap(),
+        b"{\"phase\":\"x\"}",
+    )
+    .unwrap();
     assert_eq!(scratch.register("s", false).place, Place::Corner);
     assert_eq!(std::fs::read(file).unwrap(), b"{\"phase\":\"x\"}");
 }

@@ -46,7 +46,9 @@ impl Layout {
     /// Derives the directories from environment variables.
     pub fn from_env(var: impl Fn(&str) -> Option<OsString>) -> Result<Self, NoHome> {
         let absolute = |name: &str| {
-            var(name).map(PathBuf::from).filter(|path| path.is_absolute())
+            var(name)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
         };
         let home = absolute("HOME");
         let base = |name: &str, below: &str| {
@@ -58,8 +60,14 @@ impl Layout {
         let state = given
             .or_else(|| base("XDG_STATE_HOME", ".local/state").map(|base| base.join("harn")))
             .ok_or(NoHome)?;
-        let config = config.unwrap_or_else(|| state.clone()).join("harn/config.toml");
-        Ok(Self { state, gathered, config })
+        let config = config
+            .unwrap_or_else(|| state.clone())
+            .join("harn/config.toml");
+        Ok(Self {
+            state,
+            gathered,
+            config,
+        })
     }
 
     pub fn index(&self) -> PathBuf {
@@ -79,7 +87,9 @@ impl Layout {
         if self.gathered {
             return self.state.clone();
         }
-        self.state.join("projects").join(key(project.as_os_str().as_bytes()))
+        self.state
+            .join("projects")
+            .join(key(project.as_os_str().as_bytes()))
     }
 }
 
@@ -90,7 +100,10 @@ pub fn session_key(session: &SessionId) -> String {
 
 fn key(bytes: &[u8]) -> String {
     let hash = Sha256::digest(bytes);
-    hash.iter().take(KEY_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect()
+    hash.iter()
+        .take(KEY_DIGITS / 2)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// The file of a generation; sorts by number up to 999,999.
@@ -112,7 +125,9 @@ mod tests {
 
     fn layout(vars: &[(&str, &str)]) -> Option<Layout> {
         Layout::from_env(|name| {
-            vars.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
+            vars.iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| OsString::from(value))
         })
         .ok()
     }
@@ -126,10 +141,17 @@ mod tests {
             paths("/h/.local/state/harn", "/h/.config/harn/config.toml")
         );
         assert_eq!(
-            at(&[("HOME", "/h"), ("XDG_STATE_HOME", "/s"), ("XDG_CONFIG_HOME", "/c")]),
+            at(&[
+                ("HOME", "/h"),
+                ("XDG_STATE_HOME", "/s"),
+                ("XDG_CONFIG_HOME", "/c")
+            ]),
             paths("/s/harn", "/c/harn/config.toml")
         );
-        assert_eq!(at(&[("HARN_STATE_DIR", "/x")]), paths("/x", "/x/harn/config.toml"));
+        assert_eq!(
+            at(&[("HARN_STATE_DIR", "/x")]),
+            paths("/x", "/x/harn/config.toml")
+        );
         assert_eq!(at(&[]), None);
     }
 

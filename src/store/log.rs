@@ -38,7 +38,12 @@ pub struct Batch {
 pub fn tail(dir: &Dir) -> Result<Tail, DirError> {
     let mut file = match dir.open_read(EVENTS_FILE) {
         Ok(file) => file,
-        Err(error) if error.is_missing() => return Ok(Tail { is_whole: true, ..Tail::default() }),
+        Err(error) if error.is_missing() => {
+            return Ok(Tail {
+                is_whole: true,
+                ..Tail::default()
+            });
+        }
         Err(error) => return Err(error),
     };
     let fail = |source| DirError::Io {
@@ -56,7 +61,11 @@ pub fn tail(dir: &Dir) -> Result<Tail, DirError> {
         .rev()
         .find_map(seq_of)
         .unwrap_or(0);
-    Ok(Tail { bytes, last_seq, is_whole: text.last().is_none_or(|byte| *byte == b'\n') })
+    Ok(Tail {
+        bytes,
+        last_seq,
+        is_whole: text.last().is_none_or(|byte| *byte == b'\n'),
+    })
 }
 
 /// The number of an event, whatever its type.
@@ -65,7 +74,9 @@ fn seq_of(line: &[u8]) -> Option<u64> {
     struct SeqWire {
         seq: u64,
     }
-    serde_json::from_slice::<SeqWire>(line).ok().map(|wire| wire.seq)
+    serde_json::from_slice::<SeqWire>(line)
+        .ok()
+        .map(|wire| wire.seq)
 }
 
 /// Appends events in one write; gives the log's new length in bytes.
@@ -100,10 +111,17 @@ pub fn read_from(dir: &Dir, offset: u64) -> Result<Batch, DirError> {
     };
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(offset)).map_err(fail)?;
-    file.take(BATCH_BYTES).read_to_end(&mut bytes).map_err(fail)?;
-    let mut batch = Batch { next_offset: offset, ..Batch::default() };
+    file.take(BATCH_BYTES)
+        .read_to_end(&mut bytes)
+        .map_err(fail)?;
+    let mut batch = Batch {
+        next_offset: offset,
+        ..Batch::default()
+    };
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        let Some(text) = line.strip_suffix(b"\n") else { break };
+        let Some(text) = line.strip_suffix(b"\n") else {
+            break;
+        };
         batch.next_offset += line.len() as u64;
         match serde_json::from_slice::<Event>(text) {
             Ok(event) => batch.events.push(event),
@@ -142,7 +160,14 @@ mod tests {
         dir.append(EVENTS_FILE, b"{\"seq\":3,\"torn").unwrap();
         let batch = read_from(&dir, 0).unwrap();
         let read = first + odd.len() as u64;
-        assert_eq!(batch, Batch { events: vec![event(1)], damaged: 1, next_offset: read });
+        assert_eq!(
+            batch,
+            Batch {
+                events: vec![event(1)],
+                damaged: 1,
+                next_offset: read
+            }
+        );
         let end = tail(&dir).unwrap();
         assert_eq!((end.last_seq, end.is_whole), (2, false));
         append(&dir, end, &[event(3)]).unwrap();

@@ -26,7 +26,9 @@ pub struct SessionStore {
 impl SessionStore {
     /// Opens a session's directory below `context/`, making it where it is missing.
     pub fn ensure(context: &Dir, session: &SessionId) -> Result<Self, DirError> {
-        Ok(Self { dir: context.ensure(&session_key(session))? })
+        Ok(Self {
+            dir: context.ensure(&session_key(session))?,
+        })
     }
 
     pub fn lock(&self, patience: Duration) -> Result<Lock, DirError> {
@@ -48,7 +50,11 @@ impl SessionStore {
             Ok(bytes) => self.dir.replace(STATE_FILE, &bytes, how),
             Err(error) => {
                 let source = std::io::Error::other(error);
-                Err(DirError::Io { what: "write", path: self.dir.path().join(STATE_FILE), source })
+                Err(DirError::Io {
+                    what: "write",
+                    path: self.dir.path().join(STATE_FILE),
+                    source,
+                })
             }
         }
     }
@@ -56,7 +62,8 @@ impl SessionStore {
     /// Puts a damaged state file aside, so that nothing of it is lost.
     pub fn quarantine_state(&self) -> Result<(), DirError> {
         if let Some(bytes) = self.dir.read(STATE_FILE, STATE_LIMIT_BYTES)? {
-            self.dir.replace("state.damaged.json", &bytes, Durability::Atomic)?;
+            self.dir
+                .replace("state.damaged.json", &bytes, Durability::Atomic)?;
         }
         Ok(())
     }
@@ -68,8 +75,11 @@ impl SessionStore {
             Err(error) if error.is_missing() => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
-        let mut found: Vec<u64> =
-            capsules.names()?.iter().filter_map(|name| generation_of(name)).collect();
+        let mut found: Vec<u64> = capsules
+            .names()?
+            .iter()
+            .filter_map(|name| generation_of(name))
+            .collect();
         found.sort_unstable();
         Ok(found)
     }
@@ -89,11 +99,15 @@ impl SessionStore {
     }
 
     pub fn capsule_path(&self, generation: u64) -> PathBuf {
-        self.dir.path().join(CAPSULES_DIR).join(capsule_file(generation))
+        self.dir
+            .path()
+            .join(CAPSULES_DIR)
+            .join(capsule_file(generation))
     }
 
     /// Keeps the newest briefing for people to read.
     pub fn write_briefing(&self, text: &str) -> Result<(), DirError> {
-        self.dir.replace(BRIEFING_FILE, text.as_bytes(), Durability::Atomic)
+        self.dir
+            .replace(BRIEFING_FILE, text.as_bytes(), Durability::Atomic)
     }
 }

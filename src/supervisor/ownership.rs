@@ -48,7 +48,11 @@ mod tests {
     use super::*;
 
     fn seen(pid: u32, name: &str) -> Seen {
-        Seen { process: process(pid), parent: 0, names: vec![name.to_owned()] }
+        Seen {
+            process: process(pid),
+            parent: 0,
+            names: vec![name.to_owned()],
+        }
     }
 
     fn process(pid: u32) -> Process {
@@ -65,15 +69,25 @@ mod tests {
         let direct = [seen(30, "sh"), seen(10, "agent"), seen(5, "harn")];
         assert_eq!(verdict(&direct, None), Verdict::Claim(process(10)));
         assert_eq!(verdict(&direct, Some(10)), Verdict::Owned);
-        let wrapped = [seen(30, "sh"), seen(20, "agent"), seen(10, "node"), seen(5, "harn")];
+        let wrapped = [
+            seen(30, "sh"),
+            seen(20, "agent"),
+            seen(10, "node"),
+            seen(5, "harn"),
+        ];
         assert_eq!(verdict(&wrapped, None), Verdict::Claim(process(20)));
         assert_eq!(verdict(&wrapped, Some(20)), Verdict::Owned);
     }
 
     #[test]
     fn an_agent_below_the_agent_is_nested() {
-        let inner =
-            [seen(50, "sh"), seen(40, "agent"), seen(30, "bash"), seen(20, "agent"), seen(10, "node")];
+        let inner = [
+            seen(50, "sh"),
+            seen(40, "agent"),
+            seen(30, "bash"),
+            seen(20, "agent"),
+            seen(10, "node"),
+        ];
         assert_eq!(verdict(&inner, Some(20)), Verdict::Nested);
     }
 
@@ -85,7 +99,10 @@ mod tests {
 
     #[test]
     fn an_inherited_variable_far_from_the_run_means_nothing() {
-        assert_eq!(verdict(&[seen(30, "sh"), seen(31, "agent")], None), Verdict::Unowned);
+        assert_eq!(
+            verdict(&[seen(30, "sh"), seen(31, "agent")], None),
+            Verdict::Unowned
+        );
         assert_eq!(verdict(&[], Some(10)), Verdict::Unowned);
     }
 }

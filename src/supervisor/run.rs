@@ -51,12 +51,17 @@ impl RunDir {
     /// Makes the directory of a new run.
     pub fn create(layout: &Layout, id: &RunId) -> Result<Self, DirError> {
         let runs = Dir::ensure_trusted(&layout.runs())?;
-        Ok(Self { dir: runs.ensure(id.as_str())? })
+        Ok(Self {
+            dir: runs.ensure(id.as_str())?,
+        })
     }
 
     /// The directory of a run by an id from the environment; `None` when there is none.
     pub fn open(layout: &Layout, id: &RunId) -> Result<Option<Self>, DirError> {
-        let is_plain = id.as_str().bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let is_plain = id
+            .as_str()
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if !is_plain || id.as_str().is_empty() {
             return Ok(None);
         }
@@ -153,10 +158,15 @@ pub fn sweep(layout: &Layout) -> Result<(), DirError> {
 /// Whether a run id (a UUID v7) was made long enough ago that its record must be there by now.
 fn is_old(name: &str) -> bool {
     const GRACE_S: u64 = 600;
-    let Some(made) = uuid::Uuid::try_parse(name).ok().and_then(|id| id.get_timestamp()) else {
+    let Some(made) = uuid::Uuid::try_parse(name)
+        .ok()
+        .and_then(|id| id.get_timestamp())
+    else {
         return false;
     };
-    let now = uuid::Uuid::now_v7().get_timestamp().map_or(0, |stamp| stamp.to_unix().0);
+    let now = uuid::Uuid::now_v7()
+        .get_timestamp()
+        .map_or(0, |stamp| stamp.to_unix().0);
     now.saturating_sub(made.to_unix().0) > GRACE_S
 }
 

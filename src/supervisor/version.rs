@@ -36,7 +36,11 @@ pub fn of(layout: &Layout, program: &Path) -> Option<Version> {
     let modified_ns = i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec());
     let key = real.to_string_lossy().into_owned();
     let dir = Dir::ensure_trusted(&layout.state);
-    let mut cache = dir.as_ref().ok().and_then(|dir| read(dir).ok()).unwrap_or_default();
+    let mut cache = dir
+        .as_ref()
+        .ok()
+        .and_then(|dir| read(dir).ok())
+        .unwrap_or_default();
     if let Some(known) = cache.get(&key)
         && (known.modified_ns, known.size) == (modified_ns, meta.size())
     {
@@ -44,7 +48,14 @@ pub fn of(layout: &Layout, program: &Path) -> Option<Version> {
     }
     let printed = ask(program)?;
     let version = Version::find_in(&printed);
-    cache.insert(key, Known { modified_ns, size: meta.size(), printed });
+    cache.insert(
+        key,
+        Known {
+            modified_ns,
+            size: meta.size(),
+            printed,
+        },
+    );
     if let Err(error) = dir.and_then(|dir| write(&dir, &cache)) {
         tracing::debug!(%error, "the client's version is not kept");
     }

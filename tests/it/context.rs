@@ -41,12 +41,21 @@ fn status_has_the_shape_of_the_contract_at_each_phase() {
     );
     session.work_and_announce();
     let announced = status(&env);
-    assert_eq!((&announced["phase"], &announced["generation"]), (&json!("checkpointed"), &json!(1)));
+    assert_eq!(
+        (&announced["phase"], &announced["generation"]),
+        (&json!("checkpointed"), &json!(1))
+    );
     let path = announced["capsule"]["path"].as_str().unwrap();
-    assert_eq!(announced["capsule"]["bytes"], std::fs::metadata(path).unwrap().len());
+    assert_eq!(
+        announced["capsule"]["bytes"],
+        std::fs::metadata(path).unwrap().len()
+    );
     session.briefing().unwrap();
     let after = status(&env);
-    assert_eq!((&after["phase"], &after["compactions"]), (&json!("recovered"), &json!(1)));
+    assert_eq!(
+        (&after["phase"], &after["compactions"]),
+        (&json!("recovered"), &json!(1))
+    );
     assert_eq!(after["recovery"]["state"], "injected");
     assert_eq!(after["recovery"]["via"], "session_start");
 }
@@ -55,7 +64,10 @@ fn status_has_the_shape_of_the_contract_at_each_phase() {
 fn a_compaction_without_a_checkpoint_is_degraded_with_its_reason() {
     let env = TestEnv::new();
     let session = Session::new(&env);
-    session.quiet("UserPromptSubmit", json!({"prompt": "go", "prompt_id": "t1"}));
+    session.quiet(
+        "UserPromptSubmit",
+        json!({"prompt": "go", "prompt_id": "t1"}),
+    );
     assert!(session.briefing().unwrap().contains("no checkpoint exists"));
     let after = status(&env);
     assert_eq!(after["phase"], "degraded");
@@ -81,8 +93,15 @@ fn a_checkpoint_by_hand_is_always_a_new_generation_and_keeps_its_note() {
     let capsule: Value = serde_json::from_slice(&shown.stdout).unwrap();
     assert_eq!(capsule["repo"]["head"]["commit"], head.as_str());
     assert_eq!(capsule["work"]["notes"][0]["text"], note);
-    assert!(context(&env, &["show"]).out().contains(&format!("- {note}\n")));
-    session.quiet("PreCompact", json!({"trigger": "manual", "prompt_id": "t2"}));
+    assert!(
+        context(&env, &["show"])
+            .out()
+            .contains(&format!("- {note}\n"))
+    );
+    session.quiet(
+        "PreCompact",
+        json!({"trigger": "manual", "prompt_id": "t2"}),
+    );
     assert!(session.briefing().unwrap().contains(&format!("- {note}\n")));
 }
 
@@ -93,7 +112,10 @@ fn a_note_that_is_too_long_saves_nothing() {
     let output = context(&env, &["checkpoint", "--note", &"x".repeat(501)]);
     assert_eq!(
         (output.code, output.err()),
-        (64, "harn: a note has 1 to 500 characters; this one has 501\n".to_owned())
+        (
+            64,
+            "harn: a note has 1 to 500 characters; this one has 501\n".to_owned()
+        )
     );
     assert_eq!(status(&env)["generation"], 0);
 }
@@ -103,14 +125,26 @@ fn several_live_sessions_are_listed_and_none_is_guessed() {
     let env = TestEnv::new();
     let none = context(&env, &["status"]);
     assert_eq!(none.code, 64);
-    assert!(none.err().starts_with("harn: no session of this project is known\nhint: "));
+    assert!(
+        none.err()
+            .starts_with("harn: no session of this project is known\nhint: ")
+    );
     for id in ["s1", "s2"] {
         Session::named(&env, id).quiet("SessionStart", json!({"source": "startup"}));
     }
     let several = context(&env, &["status"]);
     assert_eq!(several.code, 64);
-    for part in ["several sessions", "\n  s1", "\n  s2", "hint: name one with --session ID"] {
-        assert!(several.err().contains(part), "{part} is not in {}", several.err());
+    for part in [
+        "several sessions",
+        "\n  s1",
+        "\n  s2",
+        "hint: name one with --session ID",
+    ] {
+        assert!(
+            several.err().contains(part),
+            "{part} is not in {}",
+            several.err()
+        );
     }
     assert_eq!(context(&env, &["status", "--session", "s2"]).code, 0);
     assert_eq!(context(&env, &["status", "--session", "s3"]).code, 64);

@@ -40,7 +40,8 @@ impl<'a> Session<'a> {
     }
 
     pub(crate) fn send_raw(&self, event: &str, payload: &[u8]) -> Output {
-        self.env.run(self.env.harn(["hook", "claude-code", event]), payload)
+        self.env
+            .run(self.env.harn(["hook", "claude-code", event]), payload)
     }
 
     /// Sends what must be answered with nothing.
@@ -51,31 +52,56 @@ impl<'a> Session<'a> {
     /// A turn that edits `README`, then the announcement of a compaction.
     pub(crate) fn work_and_announce(&self) {
         self.quiet("SessionStart", json!({"source": "startup"}));
-        self.quiet("UserPromptSubmit", json!({"prompt": "fix the parser", "prompt_id": "t1"}));
+        self.quiet(
+            "UserPromptSubmit",
+            json!({"prompt": "fix the parser", "prompt_id": "t1"}),
+        );
         let path = self.env.write("README", "edited\n");
         let input = json!({"file_path": path});
-        self.quiet("PostToolUse", json!({"tool_name": "Edit", "tool_input": input, "prompt_id": "t1"}));
-        self.quiet("Stop", json!({"last_assistant_message": "Done.", "prompt_id": "t1"}));
-        self.quiet("PreCompact", json!({"trigger": "manual", "prompt_id": "t2"}));
+        self.quiet(
+            "PostToolUse",
+            json!({"tool_name": "Edit", "tool_input": input, "prompt_id": "t1"}),
+        );
+        self.quiet(
+            "Stop",
+            json!({"last_assistant_message": "Done.", "prompt_id": "t1"}),
+        );
+        self.quiet(
+            "PreCompact",
+            json!({"trigger": "manual", "prompt_id": "t2"}),
+        );
     }
 
     /// The text for the model that SessionStart(compact) prints.
     pub(crate) fn briefing(&self) -> Option<String> {
-        context_of(&self.send("SessionStart", json!({"source": "compact", "prompt_id": "t2"})))
+        context_of(&self.send(
+            "SessionStart",
+            json!({"source": "compact", "prompt_id": "t2"}),
+        ))
     }
 
     pub(crate) fn dir(&self) -> PathBuf {
         let context = self.env.project().join(".harnery/context");
-        fs::read_dir(context).unwrap().next().unwrap().unwrap().path()
+        fs::read_dir(context)
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap()
+            .path()
     }
 
     pub(crate) fn events(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.dir().join("events.ndjson")).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 
     pub(crate) fn event_types(&self) -> Vec<String> {
-        self.events().iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect()
+        self.events()
+            .iter()
+            .map(|event| event["type"].as_str().unwrap().to_owned())
+            .collect()
     }
 }
 
@@ -91,7 +117,10 @@ pub(crate) fn context_of(output: &Output) -> Option<String> {
 }
 
 fn assert_silent(output: &Output) {
-    assert_eq!((output.code, output.out(), output.err()), (0, String::new(), String::new()));
+    assert_eq!(
+        (output.code, output.out(), output.err()),
+        (0, String::new(), String::new())
+    );
 }
 
 fn write_file(path: &Path, content: &[u8]) {
@@ -114,17 +143,28 @@ fn a_compaction_is_checkpointed_and_briefed_with_what_git_says() {
     assert_eq!(capsule["work"]["request"]["text"], "fix the parser");
     assert_eq!(capsule["repo"]["head"]["commit"], head.as_str());
     let readme = env.project().join("README");
-    assert_eq!(capsule["work"]["touched"][0]["path"], readme.to_str().unwrap());
+    assert_eq!(
+        capsule["work"]["touched"][0]["path"],
+        readme.to_str().unwrap()
+    );
     assert_eq!(capsule["compaction"]["trigger"], "manual");
 
     env.git(["commit", "--quiet", "--all", "--message", "second"]);
     let briefing = session.briefing().unwrap();
     assert!(briefing.starts_with("[harn:g1:"), "{briefing}");
-    for part in ["> fix the parser", "branch main", "README (modified)", "re-check before editing"] {
+    for part in [
+        "> fix the parser",
+        "branch main",
+        "README (modified)",
+        "re-check before editing",
+    ] {
         assert!(briefing.contains(part), "{part} is not in\n{briefing}");
     }
     assert_eq!(session.briefing(), None);
-    session.quiet("PostCompact", json!({"trigger": "manual", "prompt_id": "t2", "compact_summary": "x"}));
+    session.quiet(
+        "PostCompact",
+        json!({"trigger": "manual", "prompt_id": "t2", "compact_summary": "x"}),
+    );
     session.quiet("SessionEnd", json!({"reason": "other"}));
     assert_eq!(env.git(["status", "--porcelain"]), "");
     assert_eq!(
@@ -143,8 +183,11 @@ fn a_compaction_is_checkpointed_and_briefed_with_what_git_says() {
             "session.ended",
         ]
     );
-    let numbers: Vec<u64> =
-        session.events().iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    let numbers: Vec<u64> = session
+        .events()
+        .iter()
+        .map(|event| event["seq"].as_u64().unwrap())
+        .collect();
     assert_eq!(numbers, (1..=11).collect::<Vec<_>>());
 }
 
@@ -164,14 +207,24 @@ fn git_unborn_and_detached_are_named() {
     env.git(["init", "--quiet", "--initial-branch=main"]);
     let session = Session::new(&env);
     session.work_and_announce();
-    assert!(session.briefing().unwrap().contains("branch main (no commit yet)"));
+    assert!(
+        session
+            .briefing()
+            .unwrap()
+            .contains("branch main (no commit yet)")
+    );
 
     let env = TestEnv::new();
     env.git_init();
     env.git(["checkout", "--quiet", "--detach"]);
     let session = Session::new(&env);
     session.work_and_announce();
-    assert!(session.briefing().unwrap().contains("no branch (detached HEAD), HEAD "));
+    assert!(
+        session
+            .briefing()
+            .unwrap()
+            .contains("no branch (detached HEAD), HEAD ")
+    );
 }
 
 #[test]
@@ -179,7 +232,13 @@ fn every_other_source_of_a_session_start_is_answered_with_nothing() {
     let env = TestEnv::new();
     let session = Session::new(&env);
     session.work_and_announce();
-    for source in [json!("startup"), json!("resume"), json!("clear"), json!("fork"), json!(7)] {
+    for source in [
+        json!("startup"),
+        json!("resume"),
+        json!("clear"),
+        json!("fork"),
+        json!(7),
+    ] {
         session.quiet("SessionStart", json!({"source": source}));
     }
 }
@@ -199,7 +258,10 @@ fn input_that_is_no_payload_is_passed_over_and_logged() {
     for (payload, reason) in cases {
         assert_silent(&session.send_raw("PreCompact", payload));
         let log = log_of(&env);
-        assert!(log.lines().last().unwrap().contains(reason), "{reason} is not in {log}");
+        assert!(
+            log.lines().last().unwrap().contains(reason),
+            "{reason} is not in {log}"
+        );
     }
     assert!(!env.project().join(".harnery").exists());
 }
@@ -246,11 +308,18 @@ fn a_stdin_that_says_nothing_ends_at_the_deadline() {
         .spawn()
         .unwrap();
     let stdin = child.stdin.take().unwrap();
-    #[expect(clippy::disallowed_methods, reason = "the bound itself is what is tested")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the bound itself is what is tested"
+    )]
     let begun = Instant::now();
     assert_eq!(child.wait().unwrap().code(), Some(0));
     drop(stdin);
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        begun.elapsed()
+    );
     assert!(log_of(&env).contains("gave up at its deadline"));
 }
 
@@ -287,7 +356,10 @@ fn a_project_that_cannot_be_written_keeps_its_state_with_the_user() {
     session.work_and_announce();
     assert!(session.briefing().unwrap().contains("> fix the parser"));
     assert!(env.state().join("harn/projects").exists());
-    assert_eq!(fs::read_to_string(env.project().join(".harnery")).unwrap(), "not a directory\n");
+    assert_eq!(
+        fs::read_to_string(env.project().join(".harnery")).unwrap(),
+        "not a directory\n"
+    );
 }
 
 #[test]
@@ -324,7 +396,10 @@ fn a_damaged_state_file_is_rebuilt_and_no_capsule_is_written_over() {
     let first = fs::read(session.dir().join("capsules/000001.json")).unwrap();
     write_file(&session.dir().join("state.json"), b"{\"format\":\"harn-sta");
     session.quiet("PreCompact", json!({"trigger": "auto", "prompt_id": "t9"}));
-    assert_eq!(fs::read(session.dir().join("capsules/000001.json")).unwrap(), first);
+    assert_eq!(
+        fs::read(session.dir().join("capsules/000001.json")).unwrap(),
+        first
+    );
     assert!(session.dir().join("capsules/000002.json").exists());
     assert_eq!(
         fs::read(session.dir().join("state.damaged.json")).unwrap(),
@@ -344,7 +419,11 @@ fn everything_written_is_private() {
         seen += 1;
         if path.is_dir() {
             assert_eq!(mode, 0o700, "{}", path.display());
-            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            open.extend(
+                fs::read_dir(&path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
         } else {
             assert_eq!(mode, 0o600, "{}", path.display());
         }
@@ -358,9 +437,18 @@ fn sub_agents_and_parallel_sessions_are_kept_apart() {
     let session = Session::new(&env);
     let other = Session::named(&env, "s2");
     session.work_and_announce();
-    session.quiet("PreCompact", json!({"trigger": "auto", "agent_id": "a1", "prompt_id": "t3"}));
-    session.quiet("SessionStart", json!({"source": "compact", "agent_id": "a1", "prompt_id": "t2"}));
-    other.quiet("UserPromptSubmit", json!({"prompt": "something else", "prompt_id": "t1"}));
+    session.quiet(
+        "PreCompact",
+        json!({"trigger": "auto", "agent_id": "a1", "prompt_id": "t3"}),
+    );
+    session.quiet(
+        "SessionStart",
+        json!({"source": "compact", "agent_id": "a1", "prompt_id": "t2"}),
+    );
+    other.quiet(
+        "UserPromptSubmit",
+        json!({"prompt": "something else", "prompt_id": "t1"}),
+    );
     other.quiet("PreCompact", json!({"trigger": "auto", "prompt_id": "t2"}));
     let theirs = other.briefing().unwrap();
     assert!(theirs.contains("> something else") && !theirs.contains("fix the parser"));
@@ -371,14 +459,18 @@ fn sub_agents_and_parallel_sessions_are_kept_apart() {
 fn prompts_stay_out_of_every_file_when_capture_is_off() {
     let env = TestEnv::new();
     fs::create_dir_all(env.config().join("harn")).unwrap();
-    write_file(&env.config().join("harn/config.toml"), b"[capture]\nprompts = false\n");
+    write_file(
+        &env.config().join("harn/config.toml"),
+        b"[capture]\nprompts = false\n",
+    );
     let session = Session::new(&env);
     session.work_and_announce();
     assert!(!session.briefing().unwrap().contains("fix the parser"));
     let grep = env.run(
         {
             let mut grep = env.command("grep");
-            grep.args(["-rl", "-e", "fix the parser", "-e", "Done\\."]).arg(env.root());
+            grep.args(["-rl", "-e", "fix the parser", "-e", "Done\\."])
+                .arg(env.root());
             grep
         },
         b"",
@@ -391,8 +483,14 @@ fn a_secret_in_a_prompt_is_masked_everywhere() {
     let env = TestEnv::new();
     let session = Session::new(&env);
     let secret = format!("ghp_{}", "aB3".repeat(12));
-    session.quiet("UserPromptSubmit", json!({"prompt": format!("use {secret}"), "prompt_id": "t1"}));
-    session.quiet("PreCompact", json!({"trigger": "manual", "prompt_id": "t2"}));
+    session.quiet(
+        "UserPromptSubmit",
+        json!({"prompt": format!("use {secret}"), "prompt_id": "t1"}),
+    );
+    session.quiet(
+        "PreCompact",
+        json!({"trigger": "manual", "prompt_id": "t2"}),
+    );
     assert!(session.briefing().unwrap().contains("> use [masked]"));
     let mut grep = env.command("grep");
     grep.args(["-rl", &secret]).arg(env.root());

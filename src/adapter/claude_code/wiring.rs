@@ -26,7 +26,9 @@ pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
         return Err(WiringError::Shape("hooks"));
     };
     for spec in request.manifest.events_of(request.version) {
-        let groups = hooks.entry(spec.native.as_str()).or_insert_with(|| json!([]));
+        let groups = hooks
+            .entry(spec.native.as_str())
+            .or_insert_with(|| json!([]));
         let Value::Array(groups) = groups else {
             return Err(WiringError::Shape("hooks"));
         };
@@ -40,7 +42,10 @@ pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
     args.extend(rest.into_iter().cloned());
     let mut file = serde_json::to_vec_pretty(&settings).map_err(WiringError::Json)?;
     file.push(b'\n');
-    Ok(Wiring { args, file: Some(file) })
+    Ok(Wiring {
+        args,
+        file: Some(file),
+    })
 }
 
 /// The arguments without any `--settings`, and the value of the last one, which is the one the client would take.
@@ -68,7 +73,10 @@ fn split(args: &[OsString]) -> (Vec<&OsString>, Option<&OsStr>) {
 }
 
 fn inline_value(arg: &OsStr) -> Option<&OsStr> {
-    let value = arg.as_bytes().strip_prefix(FLAG.as_bytes())?.strip_prefix(b"=")?;
+    let value = arg
+        .as_bytes()
+        .strip_prefix(FLAG.as_bytes())?
+        .strip_prefix(b"=")?;
     Some(OsStr::from_bytes(value))
 }
 
@@ -108,7 +116,10 @@ mod tests {
             file: Path::new("/run/s.json"),
             command: &|event| format!("harn hook claude-code {event}"),
         })?;
-        Ok((wiring.args, serde_json::from_slice(&wiring.file.unwrap()).unwrap()))
+        Ok((
+            wiring.args,
+            serde_json::from_slice(&wiring.file.unwrap()).unwrap(),
+        ))
     }
 
     fn words(args: &[OsString]) -> Vec<&str> {
@@ -119,10 +130,21 @@ mod tests {
     fn an_unknown_version_gets_the_smallest_set_of_events() {
         let events = |version| {
             let (_, settings) = wired(&[], version).unwrap();
-            settings["hooks"].as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+            settings["hooks"]
+                .as_object()
+                .unwrap()
+                .keys()
+                .cloned()
+                .collect::<Vec<_>>()
         };
-        let smallest =
-            ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact", "SessionEnd"];
+        let smallest = [
+            "SessionStart",
+            "UserPromptSubmit",
+            "PostToolUse",
+            "Stop",
+            "PreCompact",
+            "SessionEnd",
+        ];
         assert_eq!(events(None), smallest);
         assert_eq!(events(Some("2.1.100")), smallest);
         assert_eq!(events(Some("2.1.197")).len(), 11);
@@ -130,8 +152,12 @@ mod tests {
 
     #[test]
     fn the_users_settings_stay_and_their_hooks_come_first() {
-        let user = r#"{"model":"m","hooks":{"Stop":[{"hooks":[{"type":"command","command":"mine"}]}]}}"#;
-        for args in [vec!["--settings", user, "-c"], vec!["-c", &format!("--settings={user}")]] {
+        let user =
+            r#"{"model":"m","hooks":{"Stop":[{"hooks":[{"type":"command","command":"mine"}]}]}}"#;
+        for args in [
+            vec!["--settings", user, "-c"],
+            vec!["-c", &format!("--settings={user}")],
+        ] {
             let (args, settings) = wired(&args, None).unwrap();
             assert_eq!(words(&args), ["--settings", "/run/s.json", "-c"]);
             assert_eq!(settings["model"], "m");
@@ -148,10 +174,14 @@ mod tests {
     #[test]
     fn a_settings_file_is_read_and_the_last_one_wins() {
         let temp = tempfile::NamedTempFile::new().unwrap();
-        std::io::Write::write_all(&mut temp.as_file(), b"\xEF\xBB\xBF{\"theme\":\"dark\"}").unwrap();
+        std::io::Write::write_all(&mut temp.as_file(), b"\xEF\xBB\xBF{\"theme\":\"dark\"}")
+            .unwrap();
         let path = temp.path().to_str().unwrap();
-        let (args, settings) =
-            wired(&["--settings", "{\"theme\":\"light\"}", "--settings", path], None).unwrap();
+        let (args, settings) = wired(
+            &["--settings", "{\"theme\":\"light\"}", "--settings", path],
+            None,
+        )
+        .unwrap();
         assert_eq!(words(&args), ["--settings", "/run/s.json"]);
         assert_eq!(settings["theme"], "dark");
     }
@@ -159,14 +189,26 @@ mod tests {
     #[test]
     fn what_stands_behind_two_dashes_is_a_prompt() {
         let (args, _) = wired(&["--", "--settings", "x"], None).unwrap();
-        assert_eq!(words(&args), ["--settings", "/run/s.json", "--", "--settings", "x"]);
+        assert_eq!(
+            words(&args),
+            ["--settings", "/run/s.json", "--", "--settings", "x"]
+        );
     }
 
     #[test]
     fn settings_that_cannot_be_merged_are_an_error_and_not_dropped() {
-        assert!(matches!(wired(&["--settings", "{oops"], None), Err(WiringError::Json(_))));
-        assert!(matches!(wired(&["--settings", "/nowhere"], None), Err(WiringError::Read { .. })));
+        assert!(matches!(
+            wired(&["--settings", "{oops"], None),
+            Err(WiringError::Json(_))
+        ));
+        assert!(matches!(
+            wired(&["--settings", "/nowhere"], None),
+            Err(WiringError::Read { .. })
+        ));
         let odd = r#"{"hooks":{"Stop":{}}}"#;
-        assert!(matches!(wired(&["--settings", odd], None), Err(WiringError::Shape(_))));
+        assert!(matches!(
+            wired(&["--settings", odd], None),
+            Err(WiringError::Shape(_))
+        ));
     }
 }
