@@ -1,1 +1,4 @@
 #![cfg(test)]
+
+mod run;
+mod support;
