@@ -1,0 +1,1 @@
+//! harn with the real client.
