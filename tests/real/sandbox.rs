@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use bytes::Bytes;
 use harn::rehearsal::messages::Messages;
 use harn::rehearsal::{RequestLog, Server};
 use serde_json::{Value, json};
@@ -36,11 +37,12 @@ impl Sandbox {
         for (name, value) in variables(&server.url()) {
             env.set(name, value);
         }
+        let key_end = KEY.get(KEY.len() - 20..);
         let home = env.home().to_owned();
         let accepted = json!({
             "hasCompletedOnboarding": true,
             "theme": "dark",
-            "customApiKeyResponses": {"approved": [&KEY[KEY.len() - 20..]], "rejected": []},
+            "customApiKeyResponses": {"approved": [key_end], "rejected": []},
             "projects": {env.project().to_str().unwrap(): {"hasTrustDialogAccepted": true}},
         });
         env.write(home.join(".claude.json"), accepted.to_string());
@@ -135,12 +137,8 @@ impl Sandbox {
 
     /// Where harn keeps this session in the project.
     pub(crate) fn context(&self, session: &str) -> PathBuf {
-        let hash = Sha256::digest(session.as_bytes());
-        let key: String = hash
-            .iter()
-            .take(12)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let hash = Bytes::copy_from_slice(&Sha256::digest(session.as_bytes()));
+        let key: String = format!("{hash:x}").chars().take(24).collect();
         self.env.project().join(".harnery/context").join(key)
     }
 

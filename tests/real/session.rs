@@ -178,8 +178,8 @@ fn has_prompt(entry: &Entry, text: &str) -> bool {
 fn prompt_box(screen: &str) -> Option<String> {
     let lines: Vec<&str> = screen.lines().collect();
     let is_rule = |line: &&str| line.starts_with("──────────");
-    let end = lines.iter().rposition(|line| is_rule(&line))?;
-    let start = lines[..end].iter().rposition(|line| is_rule(&line))?;
+    let end = lines.iter().rposition(&is_rule)?;
+    let start = lines[..end].iter().rposition(is_rule)?;
     let held = squeeze(&lines[start + 1..end].concat());
     held.strip_prefix('❯').map(str::to_owned)
 }
@@ -193,10 +193,11 @@ fn modes_left(raw: &[u8]) -> BTreeSet<String> {
     let text = String::from_utf8_lossy(raw);
     let mut left = BTreeSet::new();
     for sequence in text.split("\u{1b}[").skip(1) {
-        let Some(end) = sequence.find(|c: char| !matches!(c, '0'..='9' | ';' | '?')) else {
+        let end = |c: char| !matches!(c, '0'..='9' | ';' | '?');
+        let Some((parameters, rest)) = sequence.find(end).map(|at| sequence.split_at(at)) else {
             continue;
         };
-        let (parameters, last) = (&sequence[..end], sequence[end..].chars().next());
+        let last = rest.chars().next();
         match (parameters.strip_prefix('?'), last) {
             (Some(modes), Some(last @ ('h' | 'l'))) => {
                 for mode in modes.split(';') {
