@@ -118,12 +118,16 @@ impl Sandbox {
             .collect()
     }
 
-    /// Files anywhere on this machine, transcripts and harn's own records apart, that call harn's hook entry.
+    /// Files anywhere on this machine that call harn's hook entry; transcripts, harn's records and its log apart.
     pub(crate) fn files_with_harn_hooks(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
+        let records = [
+            self.env.project().join(".harnery"),
+            self.env.state().join("harn/log"),
+        ];
         walk(&self.env.root(), &mut |path| {
             let is_record = path.extension().is_some_and(|end| end == "jsonl")
-                || path.components().any(|part| part.as_os_str() == ".harnery");
+                || records.iter().any(|folder| path.starts_with(folder));
             let calls = || {
                 let bytes = fs::read(path).unwrap_or_default();
                 String::from_utf8_lossy(&bytes).contains("hook claude-code")
