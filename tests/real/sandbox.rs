@@ -7,7 +7,7 @@ use std::process::Command;
 use bytes::Bytes;
 use harn::rehearsal::messages::Messages;
 use harn::rehearsal::{RequestLog, Server};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::client;
@@ -98,6 +98,26 @@ impl Sandbox {
         let mut command = self.env.harn(["run", "--", "claude", "--model", MODEL]);
         command.args(args);
         command
+    }
+
+    /// Puts harn's hooks into the project's local settings, where every session in it finds them.
+    pub(crate) fn install_hooks(&self) {
+        let harn = self.env.bin().display();
+        let events = [
+            "SessionStart",
+            "UserPromptSubmit",
+            "Stop",
+            "PreCompact",
+            "SessionEnd",
+        ];
+        let entry = |event: &str| {
+            let command = format!("'{harn}' hook claude-code {event}");
+            let hook = json!({"type": "command", "command": command, "timeout": 10});
+            (event.to_owned(), json!([{"hooks": [hook]}]))
+        };
+        let hooks: Map<String, Value> = events.into_iter().map(entry).collect();
+        let settings = json!({"hooks": hooks}).to_string();
+        self.env.write(".claude/settings.local.json", settings);
     }
 
     /// What the hooks of the person's settings wrote, in order: `user:PreCompact` and the like.
