@@ -10,6 +10,7 @@ pub mod continuity;
 pub mod event;
 pub mod exit;
 pub mod process;
+pub mod rehearsal;
 pub mod repo;
 pub mod store;
 pub mod supervisor;

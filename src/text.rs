@@ -23,15 +23,26 @@ pub fn one_line(text: &str) -> String {
 
 /// The first `limit` characters, with `…` when something was left out; never cuts a character.
 pub fn shorten(text: &str, limit: usize) -> String {
-    let mut chars = text.char_indices();
-    match chars.nth(limit) {
-        None => text.to_owned(),
-        Some(_) => {
-            let mut short: String = text.chars().take(limit.saturating_sub(1)).collect();
-            short.push('…');
-            short
-        }
+    if text.chars().nth(limit).is_none() {
+        return text.to_owned();
     }
+    let mut short: String = text.chars().take(limit.saturating_sub(1)).collect();
+    short.push('…');
+    short
+}
+
+/// Bytes as lower-case hex digits.
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            // Writing to a string never fails.
+            if write!(text, "{byte:02x}").is_err() {
+                text.clear();
+            }
+            text
+        })
 }
 
 /// A duration for people: `3 s`, `12 min`, `2 h`, `5 d`.

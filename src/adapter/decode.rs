@@ -110,9 +110,10 @@ fn signal(manifest: &Manifest, kind: SignalKind, wire: &PayloadWire) -> Signal {
         SignalKind::ToolStarted => Signal::ToolStarted { tool: tool() },
         SignalKind::ToolFinished => {
             let tool = tool();
-            let wrote = match manifest.tools.writing.contains(&tool) {
-                true => wire.tool_input.paths.clone(),
-                false => Vec::new(),
+            let wrote = if manifest.tools.writing.contains(&tool) {
+                wire.tool_input.paths.clone()
+            } else {
+                Vec::new()
             };
             Signal::ToolFinished {
                 tool,

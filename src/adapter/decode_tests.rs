@@ -39,9 +39,11 @@ fn only_a_writing_tool_touches_files() {
             r#"{{"session_id":"s","tool_name":"{tool}","tool_input":{{"content":{{"x":1}},"file_path":"/a b"}}}}"#
         )
     };
-    let wrote = |tool: &str| match input("PostToolUse", &payload(tool)).signal {
-        Signal::ToolFinished { wrote, .. } => wrote,
-        other => panic!("{other:?}"),
+    let wrote = |tool: &str| {
+        let Signal::ToolFinished { wrote, .. } = input("PostToolUse", &payload(tool)).signal else {
+            panic!("another signal");
+        };
+        wrote
     };
     assert_eq!(wrote("Edit"), ["/a b"]);
     assert_eq!(wrote("Read"), Vec::<String>::new());
@@ -72,12 +74,14 @@ fn the_clients_own_words_are_not_the_users() {
 
 #[test]
 fn lone_surrogates_and_invalid_utf8_lose_a_character_and_not_the_event() {
-    let prompt = |payload: &[u8]| match decoded("UserPromptSubmit", payload).unwrap() {
-        Decoded::Input(input) => match input.signal {
-            Signal::PromptSubmitted { text, .. } => text,
-            other => panic!("{other:?}"),
-        },
-        Decoded::Ignored(why) => panic!("{why}"),
+    let prompt = |payload: &[u8]| {
+        let Decoded::Input(input) = decoded("UserPromptSubmit", payload).unwrap() else {
+            panic!("ignored");
+        };
+        let Signal::PromptSubmitted { text, .. } = input.signal else {
+            panic!("another signal")
+        };
+        text
     };
     assert_eq!(
         prompt(br#"{"session_id":"s","prompt":"a\ud83dz \\ud83d \ud83d\ude00"}"#),

@@ -145,9 +145,10 @@ fn status(layout: &Layout, session: &Session, args: &SessionArgs) -> anyhow::Res
             trigger: manifest.support(Dimension::Trigger),
         },
     };
-    match args.json {
-        true => say_json(&wire),
-        false => say(&status_text(&wire, session)),
+    if args.json {
+        say_json(&wire)
+    } else {
+        say(&status_text(&wire, session))
     }
 }
 
@@ -249,9 +250,10 @@ fn show(session: &Session, args: &ShowArgs) -> anyhow::Result<Exit> {
             Exit::Usage
         });
     };
-    match args.session.json {
-        true => say_json(&capsule),
-        false => say(&capsule_text(session, &capsule)),
+    if args.session.json {
+        say_json(&capsule)
+    } else {
+        say(&capsule_text(session, &capsule))
     }
 }
 
@@ -291,11 +293,11 @@ struct SavedWire<'a> {
 
 fn save(mut session: Session, args: &CheckpointArgs) -> anyhow::Result<Exit> {
     let at = clock::now();
-    if let Some(text) = &args.note {
-        if let Err(why) = add_note(&mut session, text, at) {
-            complain(&why, None);
-            return Ok(Exit::Usage);
-        }
+    if let Some(text) = &args.note
+        && let Err(why) = add_note(&mut session, text, at)
+    {
+        complain(&why, None);
+        return Ok(Exit::Usage);
     }
     let order = checkpoint::Order {
         trigger: CheckpointTrigger::Manual,
@@ -312,8 +314,8 @@ fn save(mut session: Session, args: &CheckpointArgs) -> anyhow::Result<Exit> {
         .as_ref()
         .map_or(0, |capsule| capsule.bytes);
     let path = session.capsule_path(capsule.generation);
-    match args.session.json {
-        true => say_json(&SavedWire {
+    if args.session.json {
+        say_json(&SavedWire {
             schema: SCHEMA,
             session: &session.id,
             generation: capsule.generation,
@@ -321,12 +323,13 @@ fn save(mut session: Session, args: &CheckpointArgs) -> anyhow::Result<Exit> {
             path,
             bytes,
             truncated: &capsule.truncated,
-        }),
-        false => say(&format!(
+        })
+    } else {
+        say(&format!(
             "checkpoint {} saved: {}",
             capsule.generation,
             one_line(&path)
-        )),
+        ))
     }
 }
 

@@ -118,7 +118,7 @@ fn answer(layout: &Layout, args: &HookArgs) -> Result<(), HookError> {
         spec.signal,
         SignalKind::ToolFailed | SignalKind::PermissionRequested
     ) {
-        return call.append(&entry, owner);
+        return call.append(&entry, &owner);
     }
     call.step(&entry, owner, &watchdog)
 }
@@ -153,7 +153,7 @@ impl Watchdog {
             std::thread::sleep(deadline);
             if !seen.load(Ordering::SeqCst) {
                 tracing::warn!(?deadline, "hook gave up at its deadline");
-                #[expect(clippy::exit, reason = "the main thread may hang in a system call")]
+                // The main thread may hang in a system call.
                 std::process::exit(0);
             }
         });
@@ -270,7 +270,7 @@ impl Call<'_> {
     }
 
     /// Events that change no phase: one appended line, folded by whoever needs the state next.
-    fn append(&self, entry: &Entry, owner: Owner) -> Result<(), HookError> {
+    fn append(&self, entry: &Entry, owner: &Owner) -> Result<(), HookError> {
         let effects = step::step(&crate::continuity::State::default(), self.input);
         for effect in effects {
             let Effect::Record(body) = effect else {
@@ -281,7 +281,7 @@ impl Call<'_> {
                 seq: 0,
                 at: self.now,
                 session: self.input.session.clone(),
-                run: match &owner {
+                run: match owner {
                     Owner::Run(id) => Some(id.clone()),
                     Owner::Nested(_) | Owner::Nobody => None,
                 },
@@ -325,8 +325,12 @@ impl Call<'_> {
                     session.record(prepared.injected(attempt, via), EventSource::Hook, self.now)?;
                     session.store.write_briefing(&prepared.text)?;
                 }
-                Effect::RememberRequest(text) => self.remember(&mut session, Memory::Request, text),
-                Effect::RememberSummary(text) => self.remember(&mut session, Memory::Summary, text),
+                Effect::RememberRequest(text) => {
+                    self.remember(&mut session, Memory::Request, &text);
+                }
+                Effect::RememberSummary(text) => {
+                    self.remember(&mut session, Memory::Summary, &text);
+                }
             }
         }
         session.save(durability)?;
@@ -362,7 +366,7 @@ impl Call<'_> {
         }
     }
 
-    fn remember(&self, session: &mut Session, memory: Memory, text: String) {
+    fn remember(&self, session: &mut Session, memory: Memory, text: &str) {
         if !place::config_or_default(self.layout).capture.prompts {
             return;
         }
@@ -376,11 +380,12 @@ impl Call<'_> {
                 crate::continuity::capsule::SUMMARY_CHARS,
             ),
         };
-        let text = crate::continuity::mask::mask(&crate::text::shorten(&text, limit));
+        let text = crate::continuity::mask::mask(&crate::text::shorten(text, limit));
         *slot = Some(Said { text, at: self.now });
     }
 }
 
+#[derive(Clone, Copy)]
 enum Memory {
     Request,
     Summary,

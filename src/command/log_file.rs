@@ -71,12 +71,9 @@ impl io::Write for Record<'_> {
 
 fn append(layout: &Layout, bytes: &[u8]) -> Result<(), DirError> {
     let dir = Dir::ensure_trusted(&layout.log())?;
-    match dir.read(FILE, LIMIT_BYTES) {
-        Err(DirError::TooLarge { .. }) => {
-            dir.rename(FILE, OLD_FILE)?;
-            dir.replace(FILE, b"", Durability::Atomic)?;
-        }
-        Ok(_) | Err(_) => {}
+    if let Err(DirError::TooLarge { .. }) = dir.read(FILE, LIMIT_BYTES) {
+        dir.rename(FILE, OLD_FILE)?;
+        dir.replace(FILE, b"", Durability::Atomic)?;
     }
     dir.append(FILE, bytes)
 }

@@ -87,16 +87,12 @@ fn pass_through(path: &OsStr, args: &[OsString], outer: &RunId) -> Exit {
     );
     let error = Command::new(path).args(args).exec();
     let name = Path::new(path).display();
-    match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            complain(&format!("{name}: not found"), None);
-            Exit::NotFound
-        }
-        _ => {
-            complain(&format!("{name}: cannot be executed: {error}"), None);
-            Exit::NotExecutable
-        }
+    if error.kind() == std::io::ErrorKind::NotFound {
+        complain(&format!("{name}: not found"), None);
+        return Exit::NotFound;
     }
+    complain(&format!("{name}: cannot be executed: {error}"), None);
+    Exit::NotExecutable
 }
 
 fn host(path: &OsStr, args: &[OsString], owned: Option<Owned>) -> Exit {
@@ -275,6 +271,6 @@ fn own_command() -> Result<String, OwnError> {
     });
     let path: PathBuf = on_path.unwrap_or(own);
     let path = path.to_string_lossy();
-    let quoted = shlex::try_quote(&path).map_or_else(|_| path.clone(), |quoted| quoted);
+    let quoted = shlex::try_quote(&path).unwrap_or_else(|_| path.clone());
     Ok(quoted.into_owned())
 }

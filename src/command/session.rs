@@ -46,7 +46,7 @@ pub(super) struct Session {
     pub(super) damaged_lines: u64,
     tail: Tail,
     /// Held until the session is dropped; a reader holds none.
-    _lock: Option<Lock>,
+    lock: Option<Lock>,
 }
 
 impl Session {
@@ -76,7 +76,7 @@ impl Session {
             project: entry.project(),
             damaged_lines: 0,
             tail: log::tail(store.dir())?,
-            _lock: lock,
+            lock,
             store,
         };
         let offset = match session.store.read_state::<Saved>()? {
@@ -92,7 +92,7 @@ impl Session {
             }
             Some(Read::Damaged(why)) => {
                 tracing::warn!(why, "the state file is damaged; rebuilding it from the log");
-                if session._lock.is_some() {
+                if session.lock.is_some() {
                     session.store.quarantine_state()?;
                 }
                 0

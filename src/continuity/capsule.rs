@@ -124,11 +124,7 @@ impl Capsule {
 pub fn tag(generation: u64, id: &str) -> String {
     use sha2::Digest as _;
     let hash = sha2::Sha256::digest(id.as_bytes());
-    let hex: String = hash
-        .iter()
-        .take(3)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hex = crate::text::hex(hash.get(..3).unwrap_or_default());
     format!("[harn:g{generation}:{hex}]")
 }
 
@@ -155,7 +151,9 @@ type Cut = fn(&mut Capsule) -> bool;
 const CUTS: &[(&str, Cut)] = &[
     ("repo.dirty.fingerprints", |capsule| {
         dirty(capsule, |paths| {
-            paths.iter_mut().for_each(|path| path.fingerprint = None)
+            for path in paths {
+                path.fingerprint = None;
+            }
         })
     }),
     ("work.touched", |capsule| {

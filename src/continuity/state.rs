@@ -79,8 +79,8 @@ pub struct Attempt {
     pub generation: Option<u64>,
     /// The harness reported that it compacted.
     pub completed: bool,
-    /// A briefing was printed for it.
-    pub injected: bool,
+    /// The channel a briefing was printed on for it.
+    pub briefed: Option<BriefingChannel>,
     /// No prompt and no end of a turn has come since.
     pub open: bool,
 }
@@ -319,7 +319,7 @@ impl State {
             trigger,
             generation: None,
             completed: false,
-            injected: false,
+            briefed: None,
             open: true,
         });
     }
@@ -371,7 +371,7 @@ impl State {
     fn injected(&mut self, id: &str, generation: Option<u64>, via: BriefingChannel) {
         let mut has_capsule = false;
         if let Some(attempt) = self.attempt.as_mut().filter(|attempt| attempt.id == id) {
-            attempt.injected = true;
+            attempt.briefed = Some(via);
             has_capsule = attempt.generation.is_some();
         }
         if has_capsule {

@@ -121,7 +121,7 @@ fn start(state: &State, input: &HookInput, source: StartSource) -> Vec<Effect> {
             .as_ref()
             .filter(|attempt| attempt.joins(input.turn.as_ref()));
         match attempt {
-            Some(attempt) if attempt.injected => {}
+            Some(attempt) if attempt.briefed.is_some() => {}
             Some(attempt) => effects.push(brief(BriefingChannel::SessionStart, &attempt.id)),
             None => {
                 effects.push(brief(
@@ -146,7 +146,7 @@ fn prompt(state: &State, input: &HookInput, text: &str, origin: PromptOrigin) ->
     // Nothing was printed for a compaction that was reported: this prompt is the second chance.
     if let Some(attempt) = state.open_attempt()
         && attempt.completed
-        && !attempt.injected
+        && attempt.briefed.is_none()
     {
         effects.push(brief(BriefingChannel::Prompt, &attempt.id));
     }

@@ -144,7 +144,7 @@ impl Dir {
     pub fn tighten(&self) -> Result<(), DirError> {
         let stat =
             fstat(&self.fd).map_err(|e| DirError::from_errno("stat", self.path.clone(), e))?;
-        if stat.st_mode & 0o077 == 0 {
+        if stat.st_mode.trailing_zeros() >= 6 {
             return Ok(());
         }
         fchmodat(&self.fd, ".", DIR_MODE, FchmodatFlags::FollowSymlink)

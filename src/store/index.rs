@@ -92,7 +92,7 @@ pub fn entries(layout: &Layout) -> Result<Vec<Entry>, DirError> {
     };
     let mut entries = Vec::new();
     for name in index.names()? {
-        if !name.ends_with(".json") {
+        if name.strip_suffix(".json").is_none() {
             continue;
         }
         let bytes = index.read(&name, LIMIT_BYTES)?.unwrap_or_default();

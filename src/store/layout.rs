@@ -100,10 +100,7 @@ pub fn session_key(session: &SessionId) -> String {
 
 fn key(bytes: &[u8]) -> String {
     let hash = Sha256::digest(bytes);
-    hash.iter()
-        .take(KEY_DIGITS / 2)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    crate::text::hex(hash.get(..KEY_DIGITS / 2).unwrap_or_default())
 }
 
 /// The file of a generation; sorts by number up to 999,999.

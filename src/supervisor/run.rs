@@ -130,7 +130,7 @@ pub fn remove(layout: &Layout, id: &RunId) -> Result<(), DirError> {
 fn remove_in(runs: &Dir, name: &str) -> Result<(), DirError> {
     let dir = runs.child(name)?;
     for file in dir.names()? {
-        if FILES.contains(&file.as_str()) || file.ends_with(".tmp") {
+        if FILES.contains(&file.as_str()) || file.strip_suffix(".tmp").is_some() {
             dir.remove(&file)?;
         }
     }

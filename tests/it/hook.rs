@@ -26,7 +26,7 @@ impl<'a> Session<'a> {
         Self { env, id }
     }
 
-    pub(crate) fn send(&self, event: &str, fields: Value) -> Output {
+    pub(crate) fn send(&self, event: &str, fields: &Value) -> Output {
         let mut payload = json!({
             "session_id": self.id,
             "transcript_path": "/t.jsonl",
@@ -46,7 +46,7 @@ impl<'a> Session<'a> {
 
     /// Sends what must be answered with nothing.
     pub(crate) fn quiet(&self, event: &str, fields: Value) {
-        assert_silent(&self.send(event, fields));
+        assert_silent(&self.send(event, &fields));
     }
 
     /// A turn that edits `README`, then the announcement of a compaction.
@@ -76,7 +76,7 @@ impl<'a> Session<'a> {
     pub(crate) fn briefing(&self) -> Option<String> {
         context_of(&self.send(
             "SessionStart",
-            json!({"source": "compact", "prompt_id": "t2"}),
+            &json!({"source": "compact", "prompt_id": "t2"}),
         ))
     }
 

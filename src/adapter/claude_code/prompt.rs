@@ -8,8 +8,9 @@ const OWN_WORDS: [&str; 3] = ["<task-notification>", "<command-", "<local-comman
 /// Tells the user's words from the client's (measured on 2.1.197).
 pub fn prompt_origin(text: &str) -> PromptOrigin {
     let text = text.trim_start();
-    match OWN_WORDS.iter().any(|word| text.starts_with(word)) {
-        true => PromptOrigin::Harness,
-        false => PromptOrigin::User,
+    if OWN_WORDS.iter().any(|word| text.starts_with(word)) {
+        PromptOrigin::Harness
+    } else {
+        PromptOrigin::User
     }
 }

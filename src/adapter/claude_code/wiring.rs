@@ -83,12 +83,11 @@ fn inline_value(arg: &OsStr) -> Option<&OsStr> {
 /// What the user passed: JSON itself, or the path of a file (a pipe, too).
 fn user_settings(passed: &OsStr, cwd: &Path) -> Result<Map<String, Value>, WiringError> {
     let text = passed.as_bytes().trim_ascii();
-    let bytes = match text.first() {
-        Some(b'{') => text.to_vec(),
-        _ => {
-            let path = cwd.join(passed);
-            std::fs::read(&path).map_err(|source| WiringError::Read { path, source })?
-        }
+    let bytes = if text.first() == Some(&b'{') {
+        text.to_vec()
+    } else {
+        let path = cwd.join(passed);
+        std::fs::read(&path).map_err(|source| WiringError::Read { path, source })?
     };
     let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
     match serde_json::from_slice(text) {

@@ -1,0 +1,36 @@
+//! Finds the pinned clients.
+
+use std::ffi::OsStr;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Set to `required`, a missing client is a failure.
+const REQUIRED: (&str, &str) = ("HARN_REAL_CLIENTS", "required");
+
+/// The folder of the pinned programs.
+pub(crate) fn bin_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real/node_modules/.bin")
+}
+
+/// The named client, or `None` after a line on stderr that says which test is skipped.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
+    let path = bin_dir().join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    let is_required = std::env::var_os(REQUIRED.0).as_deref() == Some(OsStr::new(REQUIRED.1));
+    assert!(
+        !is_required,
+        "{} is missing; run `npm ci` in tests/real",
+        path.display()
+    );
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    // Written straight to the descriptor: the harness of the tests hides what a passing test prints.
+    writeln!(
+        std::io::stderr(),
+        "skipped {test}: no {name} (`npm ci` in tests/real brings it)"
+    )
+    .unwrap();
+    None
+}

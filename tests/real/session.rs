@@ -1,0 +1,248 @@
+//! Plays the person at the client's terminal: types, waits for what the client itself shows and records, leaves.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harn::rehearsal::{Entry, Kind};
+use nix::sys::termios::{InputFlags, LocalFlags, OutputFlags};
+use serde_json::Value;
+
+use super::record::{boundaries, turns};
+use super::sandbox::{SESSION, Sandbox};
+use super::support::Pty;
+
+/// Far beyond any sound run; only a fault reaches it.
+pub(crate) const LIMIT: Duration = Duration::from_secs(40);
+const ROWS: u16 = 40;
+const COLS: u16 = 140;
+
+/// What a person can be asked on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Nothing,
+    /// The dialog that asks before a tool runs; the person says yes.
+    Permission,
+}
+
+pub(crate) struct Session<'a> {
+    sandbox: &'a Sandbox,
+    pty: Pty,
+}
+
+impl<'a> Session<'a> {
+    /// Starts the client, or harn with it, and waits for its prompt box.
+    pub(crate) fn start(sandbox: &'a Sandbox, mut command: Command) -> Self {
+        command.args(["--session-id", SESSION]);
+        let session = Self {
+            sandbox,
+            pty: Pty::spawn(command, ROWS, COLS),
+        };
+        session.wait_box("an empty prompt box", "");
+        session.wait("the client says it is idle", || session.is_idle());
+        session
+    }
+
+    /// Sends a prompt and waits for the end of its turn.
+    pub(crate) fn prompt(&self, text: &str) {
+        self.prompt_asked(text, Asked::Nothing);
+    }
+
+    pub(crate) fn prompt_asked(&self, text: &str, asked: Asked) {
+        let turns = || turns(&self.sandbox.transcript(SESSION));
+        let before = turns();
+        self.submit(text);
+        let carries = |entry: &Entry| entry.kind == Kind::Main && has_prompt(entry, text);
+        let arrived = self
+            .sandbox
+            .log()
+            .wait_until(LIMIT, |all| all.iter().any(carries));
+        if arrived.is_none() {
+            self.give_up(&format!("a request with {text:?}"));
+        }
+        if asked == Asked::Permission {
+            let has_dialog =
+                |screen: &str| screen.contains("❯ 1. Yes") && screen.contains("Esc to");
+            self.pty.wait_for("a permission dialog", LIMIT, has_dialog);
+            self.pty.send(b"\r");
+        }
+        self.wait("the end of the turn", || turns() > before && self.is_idle());
+        self.wait_box("an empty prompt box after the turn", "");
+    }
+
+    /// Types `/compact` as a person does, and waits until the client's own record tells of it.
+    pub(crate) fn compact(&self) {
+        let count = || boundaries(&self.sandbox.transcript(SESSION)).len();
+        let before = count();
+        self.submit("/compact");
+        self.wait("a boundary in the transcript", || {
+            count() > before && self.is_idle()
+        });
+        self.wait_box("an empty prompt box after the compaction", "");
+    }
+
+    /// Leaves with `/exit`; the exit code, as a shell shows it.
+    pub(crate) fn exit(mut self) -> Left {
+        self.submit("/exit");
+        let code = self.pty.wait_exit(LIMIT);
+        let termios = self.pty.termios();
+        let local = LocalFlags::ICANON | LocalFlags::ECHO | LocalFlags::ISIG;
+        let is_cooked = termios.local_flags.contains(local)
+            && termios.input_flags.contains(InputFlags::ICRNL)
+            && termios.output_flags.contains(OutputFlags::OPOST);
+        Left {
+            code,
+            is_cooked,
+            modes: modes_left(&self.pty.raw()),
+        }
+    }
+
+    fn submit(&self, text: &str) {
+        self.pty.send(text.as_bytes());
+        self.wait_box("what was typed in the prompt box", text);
+        self.pty.send(b"\r");
+    }
+
+    fn wait_box(&self, what: &str, text: &str) {
+        let reads_so = |screen: &str| prompt_box(screen).is_some_and(|held| held == squeeze(text));
+        self.pty.wait_for(what, LIMIT, reads_so);
+    }
+
+    /// What the client's status file says. A very short turn leaves no trace there, so it never proves that one ended.
+    fn is_idle(&self) -> bool {
+        let is_idle = |status: &Value| status["sessionId"] == SESSION && status["status"] == "idle";
+        let dir = fs::read_dir(self.sandbox.env.home().join(".claude/sessions"));
+        dir.into_iter().flatten().flatten().any(|entry| {
+            let text = fs::read(entry.path()).unwrap_or_default();
+            serde_json::from_slice(&text).is_ok_and(|status| is_idle(&status))
+        })
+    }
+
+    /// Looks again until it is so: the client's files tell nobody when they change.
+    fn wait(&self, what: &str, is_so: impl Fn() -> bool) {
+        let start = instant();
+        while !is_so() {
+            if start.elapsed() > LIMIT {
+                self.give_up(what);
+            }
+            thread::park_timeout(Duration::from_millis(10));
+        }
+    }
+
+    fn give_up(&self, what: &str) -> ! {
+        let kinds: Vec<_> = self
+            .sandbox
+            .log()
+            .all()
+            .iter()
+            .map(|e| (e.kind, e.end))
+            .collect();
+        panic!(
+            "waited for {what}; requests {kinds:?}; the screen:\n{}\n---",
+            self.pty.screen()
+        );
+    }
+}
+
+/// How a session ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Left {
+    pub(crate) code: i32,
+    /// The terminal is in the line mode it started in.
+    pub(crate) is_cooked: bool,
+    /// Private modes still on, and margins still set; a fresh terminal has none but the cursor.
+    pub(crate) modes: BTreeSet<String>,
+}
+
+impl Left {
+    /// Status 0 and nothing left switched on.
+    pub(crate) fn clean() -> Self {
+        Self {
+            code: 0,
+            is_cooked: true,
+            modes: BTreeSet::new(),
+        }
+    }
+}
+
+fn has_prompt(entry: &Entry, text: &str) -> bool {
+    let prompts = harn::rehearsal::messages::human_prompts(&entry.body);
+    prompts
+        .last()
+        .is_some_and(|prompt| prompt.lines().any(|line| line == text))
+}
+
+/// The text between the last two rules of the screen, without blanks; `None` while there is no prompt box.
+fn prompt_box(screen: &str) -> Option<String> {
+    let lines: Vec<&str> = screen.lines().collect();
+    let is_rule = |line: &&str| line.starts_with("──────────");
+    let end = lines.iter().rposition(&is_rule)?;
+    let start = lines[..end].iter().rposition(is_rule)?;
+    let held = squeeze(&lines[start + 1..end].concat());
+    held.strip_prefix('❯').map(str::to_owned)
+}
+
+fn squeeze(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+/// What `CSI ? n h` switched on and no `CSI ? n l` off again, the cursor off, and margins that are not the whole screen.
+fn modes_left(raw: &[u8]) -> BTreeSet<String> {
+    let text = String::from_utf8_lossy(raw);
+    let mut left = BTreeSet::new();
+    for sequence in text.split("\u{1b}[").skip(1) {
+        let end = |c: char| !matches!(c, '0'..='9' | ';' | '?');
+        let Some((parameters, rest)) = sequence.find(end).map(|at| sequence.split_at(at)) else {
+            continue;
+        };
+        let last = rest.chars().next();
+        match (parameters.strip_prefix('?'), last) {
+            (Some(modes), Some(last @ ('h' | 'l'))) => {
+                for mode in modes.split(';') {
+                    let is_changed = (last == 'h') != (mode == "25");
+                    if is_changed {
+                        left.insert(mode.to_owned())
+                    } else {
+                        left.remove(mode)
+                    };
+                }
+            }
+            (None, Some('r')) if parameters.is_empty() => drop(left.remove("margins")),
+            (None, Some('r')) => drop(left.insert("margins".to_owned())),
+            _ => {}
+        }
+    }
+    left
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the limits of a test are real time"
+)]
+fn instant() -> Instant {
+    Instant::now()
+}
+
+#[test]
+fn the_prompt_box_is_what_stands_between_the_last_two_rules() {
+    let rule = "─".repeat(20);
+    let screen = format!("❯ old\n{rule}\n❯\u{a0}/com pact\n  more\n{rule}\n  ? for shortcuts");
+    assert_eq!(prompt_box(&screen).as_deref(), Some("/compactmore"));
+    assert_eq!(
+        prompt_box(&format!("{rule}\n Create file\n ❯ 1. Yes")),
+        None
+    );
+}
+
+#[test]
+fn modes_that_were_not_switched_back_are_seen() {
+    let raw = b"\x1b[?25l\x1b[?2004h\x1b[?1004;2031h\x1b[1;9r..\x1b[?1004l\x1b[?25h\x1b[0m";
+    let left = ["2004", "2031", "margins"].map(str::to_owned);
+    assert_eq!(modes_left(raw), BTreeSet::from(left));
+    assert_eq!(
+        modes_left(b"\x1b[?25l\x1b[?25h\x1b[2;3r\x1b[r"),
+        BTreeSet::new()
+    );
+}
