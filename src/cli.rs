@@ -4,6 +4,8 @@ use std::ffi::OsString;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::demo;
+
 /// Keeps a coding agent's work state across context compactions.
 #[derive(Debug, Parser)]
 #[command(
@@ -11,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     version,
     arg_required_else_help = true,
     after_help = "Examples:\n  \
+        harn run -- demo             see it work, without an account: a scripted agent and a short story\n  \
         harn run -- claude           work in Claude Code, with its state saved and given back\n  \
         harn context status          where the session stands\n  \
         harn context show            the newest checkpoint\n\n\
@@ -33,10 +36,14 @@ pub enum Command {
         harn hook claude-code PreCompact < payload.json"
     )]
     Hook(HookArgs),
+    /// The built-in agent that `harn run -- demo` hosts
+    #[command(name = "demo-agent", hide = true)]
+    DemoAgent(demo::Options),
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
+    harn run -- demo\n  \
     harn run -- claude\n  \
     harn run -- claude --resume\n  \
     harn run --no-hooks -- claude\n  \

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::claude_code;
-use super::manifest::{Manifest, Version};
+use super::manifest::{Manifest, Version, WiringKind};
 
 /// A run about to start.
 #[expect(missing_debug_implementations, reason = "holds a closure")]
@@ -64,12 +64,8 @@ pub fn starts_session(manifest: &Manifest, args: &[OsString]) -> bool {
 
 /// Wires harn's hooks into the run.
 pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
-    match request.manifest.id.as_str() {
-        "claude-code" => claude_code::wire(request),
-        _ => Ok(Wiring {
-            args: request.args.to_vec(),
-            file: None,
-        }),
+    match request.manifest.launch.wiring {
+        WiringKind::SettingsFile => claude_code::wire(request),
     }
 }
 

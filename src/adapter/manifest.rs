@@ -58,6 +58,18 @@ pub struct Launch {
     pub management: Vec<String>,
     /// Flags that print something and exit.
     pub information_flags: Vec<String>,
+    /// How harn's hooks get into one run.
+    pub wiring: WiringKind,
+    /// The program is harn itself with this first argument; only the bare program name means it.
+    pub builtin: Option<String>,
+}
+
+/// The way of harn's hooks into one run of a harness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WiringKind {
+    /// A generated file behind `--settings`, hooks by event as Claude Code has them.
+    SettingsFile,
 }
 
 /// Which tools change files.

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::{context, hook, run};
 use crate::cli::{Cli, Command};
+use crate::demo;
 use crate::exit::Exit;
 
 /// The subcommand that harnesses call.
@@ -62,6 +63,10 @@ fn dispatch(cli: &Cli) -> Exit {
         Command::Run(args) => return run::run(args),
         Command::Hook(args) => return hook::run(args),
         Command::Context(args) => context::run(args),
+        Command::DemoAgent(options) => match demo::run(options) {
+            Ok(code) => return Exit::Program(code),
+            Err(error) => Err(error.into()),
+        },
     };
     done.unwrap_or_else(|error| {
         complain(&format!("{error:#}"), None);

@@ -23,10 +23,10 @@ use crate::supervisor::version;
 use crate::terminal::{self, HostError, HostEvent, Program};
 
 pub(super) fn run(args: &RunArgs) -> Exit {
-    let Some((path, rest)) = args.program.split_first() else {
+    let Some((word, rest)) = args.program.split_first() else {
         return Exit::Usage;
     };
-    let manifest = match manifest(args, path) {
+    let manifest = match manifest(args, word) {
         Ok(manifest) => manifest,
         Err(error) => {
             let known: Vec<&str> = registry::ids().collect();
@@ -34,28 +34,65 @@ pub(super) fn run(args: &RunArgs) -> Exit {
             return Exit::Usage;
         }
     };
+    let start = match Start::new(manifest.as_ref(), word) {
+        Ok(start) => start,
+        Err(error) => {
+            complain(&error, None);
+            return Exit::Failed;
+        }
+    };
     if place::is_disabled() {
-        return host(path, rest, None);
+        return host(&start, rest, None);
     }
     if let Some(outer) = outer_run() {
-        return pass_through(path, rest, &outer);
+        return pass_through(&start, rest, &outer);
     }
     let session = manifest.filter(|manifest| launch::starts_session(manifest, rest));
     let Some(manifest) = session else {
-        return host(path, rest, None);
+        return host(&start, rest, None);
     };
-    match Owned::prepare(&manifest, path, rest, args) {
+    match Owned::prepare(&manifest, &start.path, rest, args) {
         Ok(owned) => {
             let wired = owned.args.clone();
-            host(path, wired.as_deref().unwrap_or(rest), Some(owned))
+            host(&start, wired.as_deref().unwrap_or(rest), Some(owned))
         }
         Err(error) => {
             complain(
                 &format!("hooks are not wired: {error}"),
                 Some("the program runs without checkpoints and briefings"),
             );
-            host(path, rest, None)
+            host(&start, rest, None)
         }
+    }
+}
+
+/// The program to start, and what stands before its own arguments.
+#[derive(Debug)]
+struct Start {
+    path: OsString,
+    first: Option<OsString>,
+}
+
+impl Start {
+    /// A harness that is built in is harn itself; every other is the program the user named.
+    fn new(manifest: Option<&Manifest>, word: &OsStr) -> Result<Self, OwnError> {
+        let builtin = manifest
+            .filter(|manifest| manifest.programs.iter().any(|program| word == program.as_str()))
+            .and_then(|manifest| manifest.launch.builtin.as_ref());
+        Ok(match builtin {
+            Some(first) => Self {
+                path: std::env::current_exe().map_err(OwnError::OwnPath)?.into(),
+                first: Some(first.into()),
+            },
+            None => Self {
+                path: word.to_owned(),
+                first: None,
+            },
+        })
+    }
+
+    fn args(&self, rest: &[OsString]) -> Vec<OsString> {
+        self.first.iter().chain(rest).cloned().collect()
     }
 }
 
@@ -65,7 +102,9 @@ fn manifest(args: &RunArgs, path: &OsStr) -> Result<Option<Manifest>, registry::
         return registry::load(id).map(Some);
     }
     let name = Path::new(path).file_name().and_then(OsStr::to_str);
-    Ok(name.and_then(registry::for_program))
+    let known = name.and_then(registry::for_program);
+    // A path names a program of the user's, whatever its name.
+    Ok(known.filter(|manifest| manifest.launch.builtin.is_none() || name == path.to_str()))
 }
 
 /// The live run that this process is part of.
@@ -80,13 +119,13 @@ fn outer_run() -> Option<RunId> {
 }
 
 /// Inside an owned session the program takes harn's place: no second PTY, no second wiring.
-fn pass_through(path: &OsStr, args: &[OsString], outer: &RunId) -> Exit {
+fn pass_through(start: &Start, args: &[OsString], outer: &RunId) -> Exit {
     complain(
         &format!("already inside run {outer}; running the program directly"),
         None,
     );
-    let error = Command::new(path).args(args).exec();
-    let name = Path::new(path).display();
+    let error = Command::new(&start.path).args(start.args(args)).exec();
+    let name = Path::new(&start.path).display();
     if error.kind() == std::io::ErrorKind::NotFound {
         complain(&format!("{name}: not found"), None);
         return Exit::NotFound;
@@ -95,11 +134,11 @@ fn pass_through(path: &OsStr, args: &[OsString], outer: &RunId) -> Exit {
     Exit::NotExecutable
 }
 
-fn host(path: &OsStr, args: &[OsString], owned: Option<Owned>) -> Exit {
+fn host(start: &Start, args: &[OsString], owned: Option<Owned>) -> Exit {
     let env = owned.as_ref().map_or_else(Vec::new, Owned::env);
     let program = Program {
-        path: Path::new(path),
-        args,
+        path: Path::new(&start.path),
+        args: &start.args(args),
         env: &env,
     };
     let mut owned = owned;

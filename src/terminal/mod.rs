@@ -26,4 +26,5 @@ mod tty;
 pub use host::{HostEvent, Observer};
 pub use outcome::{HostError, Outcome};
 pub use program::{Program, run};
+pub(crate) use signal::Signals;
 pub use size::Size;

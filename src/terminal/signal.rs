@@ -17,10 +17,10 @@ use signal_hook::iterator::exfiltrator::raw::WithRawSiginfo;
 
 /// A signal that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Received {
-    pub(super) signal: Signal,
+pub(crate) struct Received {
+    pub(crate) signal: Signal,
     /// Sent by another process, not by the kernel (a key, a hang-up).
-    pub(super) is_sent: bool,
+    pub(crate) is_sent: bool,
 }
 
 /// Signals that end a program unless it objects.
@@ -32,13 +32,13 @@ pub(super) const ENDING: [Signal; 4] = [
 ];
 
 #[derive(Debug)]
-pub(super) struct Signals {
+pub(crate) struct Signals {
     delivery: SignalDelivery<UnixStream, WithRawSiginfo>,
 }
 
 impl Signals {
     /// Watches the ending signals that were not ignored, and all of `others`.
-    pub(super) fn watch(others: &[Signal]) -> io::Result<Self> {
+    pub(crate) fn watch(others: &[Signal]) -> io::Result<Self> {
         let ending = ENDING
             .into_iter()
             .filter(|signal| !is_ignored(*signal as i32));
@@ -54,12 +54,12 @@ impl Signals {
     }
 
     /// Readable when `take` has something.
-    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.delivery.get_read().as_fd()
     }
 
     /// What arrived since the last call; never waits.
-    pub(super) fn take(&mut self) -> Vec<Received> {
+    pub(crate) fn take(&mut self) -> Vec<Received> {
         self.delivery
             .pending()
             .filter_map(|info| {
