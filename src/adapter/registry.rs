@@ -66,9 +66,6 @@ mod tests {
     #[test]
     fn the_built_in_harness_is_verified_on_this_very_version() {
         let builtin = all().find(|manifest| manifest.launch.builtin.is_some());
-        assert_eq!(
-            builtin.unwrap().verified.version,
-            env!("CARGO_PKG_VERSION")
-        );
+        assert_eq!(builtin.unwrap().verified.version, env!("CARGO_PKG_VERSION"));
     }
 }

@@ -77,7 +77,12 @@ impl Start {
     /// A harness that is built in is harn itself; every other is the program the user named.
     fn new(manifest: Option<&Manifest>, word: &OsStr) -> Result<Self, OwnError> {
         let builtin = manifest
-            .filter(|manifest| manifest.programs.iter().any(|program| word == program.as_str()))
+            .filter(|manifest| {
+                manifest
+                    .programs
+                    .iter()
+                    .any(|program| word == program.as_str())
+            })
             .and_then(|manifest| manifest.launch.builtin.as_ref());
         Ok(match builtin {
             Some(first) => Self {

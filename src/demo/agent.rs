@@ -38,6 +38,8 @@ pub(super) struct Setup {
     pub(super) manner: Manner,
     pub(super) has_compact: bool,
     pub(super) has_submit_keys: bool,
+    /// The scratch repository.
+    pub(super) project: String,
 }
 
 /// What `session` has to do.
@@ -228,7 +230,10 @@ impl Agent {
             match self.waiting {
                 Waiting::Until(at) if at <= self.now => self.waiting = Waiting::Nothing,
                 Waiting::Nothing => {}
-                Waiting::Until(_) | Waiting::Hook { .. } | Waiting::Shell { .. } | Waiting::Answer => {
+                Waiting::Until(_)
+                | Waiting::Hook { .. }
+                | Waiting::Shell { .. }
+                | Waiting::Answer => {
                     return;
                 }
             }
@@ -255,7 +260,12 @@ impl Agent {
             }
             Waiting::Hook { .. } | Waiting::Shell { .. } | Waiting::Answer => {}
         }
-        times.extend(self.asked.as_ref().map(|asked| asked.from).filter(|at| *at > self.now));
+        times.extend(
+            self.asked
+                .as_ref()
+                .map(|asked| asked.from)
+                .filter(|at| *at > self.now),
+        );
         times.extend(self.keyboard.quit_until());
         times.into_iter().min()
     }
@@ -280,7 +290,10 @@ impl Agent {
             return true;
         }
         // Queued prompts come before queued commands.
-        let prompt = self.queue.iter().position(|(draft, _)| !draft.starts_with('/'));
+        let prompt = self
+            .queue
+            .iter()
+            .position(|(draft, _)| !draft.starts_with('/'));
         if let Some((draft, is_bash)) = self.queue.remove(prompt.unwrap_or(0)) {
             self.submit(draft, is_bash);
             return true;
@@ -288,7 +301,9 @@ impl Agent {
         let now = self.now;
         if let Some(at) = self.background.iter().position(|at| *at <= now) {
             self.background.remove(at);
-            self.print(Entry::Info("A background task has ended; the agent goes on by itself.".into()));
+            self.print(Entry::Info(
+                "A background task has ended; the agent goes on by itself.".into(),
+            ));
             let body = self.scripted(turn::TASK_REPORT);
             self.begin(turn::TASK_REPORT, body.unwrap_or_else(turn::after_task));
             return true;
@@ -358,7 +373,11 @@ impl Agent {
         let told = Record::User {
             text: format!("<bash-input>{command}</bash-input>"),
         };
-        self.work = VecDeque::from([Step::Spin("Running".into()), Step::Shell(command), Step::Record(told)]);
+        self.work = VecDeque::from([
+            Step::Spin("Running".into()),
+            Step::Shell(command),
+            Step::Record(told),
+        ]);
     }
 
     pub(super) fn begin_compaction(&mut self, focus: &str) {
@@ -413,7 +432,7 @@ impl Agent {
                 self.effects.push(Effect::Hook { id, call });
             }
             Step::Record(record) => self.effects.push(Effect::Record(record)),
-            Step::Tool(tool) => self.push_front(turn::of_tool(&tool)),
+            Step::Tool(tool) => self.push_front(turn::of_tool(&tool, &self.setup.project)),
             Step::Act(tool) => self.act(tool),
             Step::ToolEnd => {}
             Step::Ask(dialog) => self.ask(dialog),
@@ -457,7 +476,10 @@ impl Agent {
 
     fn ask(&mut self, dialog: Dialog) {
         let from = match self.setup.like {
-            Like::Claude => self.keyboard.last_at.map_or(self.now, |at| at + self.pace(HOLD_BACK_MS)),
+            Like::Claude => self
+                .keyboard
+                .last_at
+                .map_or(self.now, |at| at + self.pace(HOLD_BACK_MS)),
             Like::Codex => self.now,
         };
         let from = from.max(self.now);
@@ -514,7 +536,10 @@ impl Agent {
     }
 
     fn make_room(&mut self) {
-        if self.percent().is_some_and(|percent| percent >= FULL_PERCENT) {
+        if self
+            .percent()
+            .is_some_and(|percent| percent >= FULL_PERCENT)
+        {
             let order = Order {
                 trigger: "auto",
                 focus: String::new(),
@@ -525,9 +550,11 @@ impl Agent {
 
     fn summarize(&mut self, order: &Order) {
         let is_early = self.memory.prompts < 2 && order.trigger == "manual";
-        let manner = match self.manner {
-            Manner::Ok | Manner::Slow if is_early => Manner::Early,
-            manner => manner,
+        let can_be_done = matches!(self.manner, Manner::Ok | Manner::Slow);
+        let manner = if can_be_done && is_early {
+            Manner::Early
+        } else {
+            self.manner
         };
         if matches!(manner, Manner::Fail) {
             self.ended = Some("error");
@@ -545,7 +572,9 @@ impl Agent {
             number: self.memory.compactions,
         });
         self.memory.used = None;
-        self.print(Entry::Fact("Compacted (ctrl+o to see the transcript)".into()));
+        self.print(Entry::Fact(
+            "Compacted (ctrl+o to see the transcript)".into(),
+        ));
         match self.setup.like {
             Like::Claude => self.late.push((self.now + LATE_MS, boundary)),
             Like::Codex => self.effects.push(Effect::Record(boundary)),
@@ -577,19 +606,16 @@ impl Agent {
         self.waiting = Waiting::Nothing;
         self.asked = None;
         self.ended = Some("idle");
-        match turn.compacts {
-            Some(order) => {
-                self.print(Entry::Info("Compaction canceled.".into()));
-                // The command is put back in front of the user.
-                if self.setup.like == Like::Claude && self.composer.is_empty() {
-                    let typed = format!("/compact {}", order.focus);
-                    self.composer.set(typed.trim_end());
-                }
+        if let Some(order) = turn.compacts {
+            self.print(Entry::Info("Compaction canceled.".into()));
+            // The command is put back in front of the user.
+            if self.setup.like == Like::Claude && self.composer.is_empty() {
+                let typed = format!("/compact {}", order.focus);
+                self.composer.set(typed.trim_end());
             }
-            None => {
-                self.print(Entry::Info("Interrupted.".into()));
-                self.effects.push(Effect::Record(Record::Interrupted));
-            }
+        } else {
+            self.print(Entry::Info("Interrupted.".into()));
+            self.effects.push(Effect::Record(Record::Interrupted));
         }
         if self.setup.like == Like::Codex {
             let call = HookCall::new("Interrupt", serde_json::json!({}));
@@ -618,7 +644,10 @@ impl Agent {
         for text in heard.contexts.into_iter().rev() {
             self.memory.texts.push(text.clone());
             // Behind the user's line, which the next step writes.
-            let at = self.work.iter().position(|step| matches!(step, Step::Record(Record::User { .. })));
+            let at = self
+                .work
+                .iter()
+                .position(|step| matches!(step, Step::Record(Record::User { .. })));
             let record = Step::Record(Record::Context {
                 event: event.to_owned(),
                 text,
@@ -633,7 +662,9 @@ impl Agent {
     fn blocked(&mut self, event: &'static str, command: &str, reason: &str) {
         match event {
             "PreToolUse" => {
-                self.print(Entry::Error(format!("{event} hook refused: [{command}]: {reason}")));
+                self.print(Entry::Error(format!(
+                    "{event} hook refused: [{command}]: {reason}"
+                )));
                 while self.work.front().is_some_and(|step| *step != Step::ToolEnd) {
                     self.work.pop_front();
                 }
@@ -647,7 +678,9 @@ impl Agent {
                 self.effects.push(Effect::Record(Record::Local { text }));
             }
             "UserPromptSubmit" => {
-                self.print(Entry::Error(format!("Blocked by hook: [{command}]: {reason}")));
+                self.print(Entry::Error(format!(
+                    "Blocked by hook: [{command}]: {reason}"
+                )));
                 self.work.clear();
             }
             "Stop" => self.keep_going(reason),
@@ -691,8 +724,14 @@ impl Agent {
 fn tag(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("[harn:")?;
     let (name, _) = rest.split_once(']')?;
-    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b':');
+    let is_plain = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b':');
     let at = text.find("[harn:")?;
-    text.get(at..at + "[harn:".len() + name.len() + 1).filter(|_| is_plain)
+    text.get(at..at + "[harn:".len() + name.len() + 1)
+        .filter(|_| is_plain)
 }
 
+#[cfg(test)]
+#[path = "agent_tests.rs"]
+mod tests;

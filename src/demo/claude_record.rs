@@ -78,8 +78,7 @@ impl Writer {
     }
 
     fn user(&mut self, at: &At, content: &Value, more: Value) -> Value {
-        let mut line =
-            json!({"promptId": at.prompt_id, "type": "user", "message": {"role": "user", "content": content}});
+        let mut line = json!({"promptId": at.prompt_id, "type": "user", "message": {"role": "user", "content": content}});
         merge(&mut line, more);
         self.linked(at, line)
     }

@@ -9,7 +9,10 @@ pub(super) struct Clock {
     begin: Instant,
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is where the demo reads its clocks")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is where the demo reads its clocks"
+)]
 impl Clock {
     pub(super) fn start() -> Self {
         Self {

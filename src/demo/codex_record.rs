@@ -27,7 +27,7 @@ impl Writer {
         if self.ordinal == 0 {
             let meta = json!({"session_id": at.session, "id": at.session, "cwd": at.cwd,
                 "originator": "codex-tui", "cli_version": env!("CARGO_PKG_VERSION"), "source": "cli"});
-            lines.push(self.line(at, "session_meta", meta));
+            lines.push(self.line(at, "session_meta", &meta));
         }
         match record {
             Record::User { text } => lines.push(self.message(at, "user", text)),
@@ -39,15 +39,16 @@ impl Writer {
             Record::Tool { name, input } => {
                 let call = json!({"type": "function_call", "name": name, "call_id": self.ids.next(),
                     "arguments": input.to_string()});
-                lines.push(self.line(at, "response_item", call));
+                lines.push(self.line(at, "response_item", &call));
             }
             Record::Local { text } => {
-                let complete = json!({"type": "task_complete", "turn_id": at.prompt_id, "error": text});
-                lines.push(self.line(at, "event_msg", complete));
+                let complete =
+                    json!({"type": "task_complete", "turn_id": at.prompt_id, "error": text});
+                lines.push(self.line(at, "event_msg", &complete));
             }
             Record::Interrupted => {
                 let aborted = json!({"type": "turn_aborted", "turn_id": at.prompt_id, "reason": "interrupted"});
-                lines.push(self.line(at, "event_msg", aborted));
+                lines.push(self.line(at, "event_msg", &aborted));
             }
             Record::Boundary(boundary) => lines.extend(self.compacted(boundary, at)),
         }
@@ -60,10 +61,10 @@ impl Writer {
         let item = json!({"type": "item_completed", "turn_id": at.prompt_id,
             "item": {"type": "ContextCompaction", "id": self.ids.next()}});
         vec![
-            self.line(at, "compacted", compacted),
+            self.line(at, "compacted", &compacted),
             // An estimate of the client's: everything 0 but the total.
             self.token_count(at, 0, 7_277),
-            self.line(at, "event_msg", item),
+            self.line(at, "event_msg", &item),
         ]
     }
 
@@ -77,17 +78,21 @@ impl Writer {
             "total_token_usage": usage(self.total, self.total),
             "last_token_usage": usage(input, total),
             "model_context_window": self.window}});
-        self.line(at, "event_msg", count)
+        self.line(at, "event_msg", &count)
     }
 
     fn message(&mut self, at: &At, role: &str, text: &str) -> Value {
-        let kind = if role == "assistant" { "output_text" } else { "input_text" };
+        let kind = if role == "assistant" {
+            "output_text"
+        } else {
+            "input_text"
+        };
         let message = json!({"type": "message", "id": self.ids.next(), "role": role,
             "content": [{"type": kind, "text": text}]});
-        self.line(at, "response_item", message)
+        self.line(at, "response_item", &message)
     }
 
-    fn line(&mut self, at: &At, kind: &str, payload: Value) -> Value {
+    fn line(&mut self, at: &At, kind: &str, payload: &Value) -> Value {
         let line = json!({"timestamp": at.time, "ordinal": self.ordinal, "type": kind, "payload": payload});
         self.ordinal += 1;
         line
@@ -107,7 +112,13 @@ mod tests {
             time: "t".into(),
         };
         let mut writer = Writer::new(Ids::new(0), 95_000);
-        let mut lines = writer.lines(&Record::Assistant { text: "a".into(), used: 50 }, &at);
+        let mut lines = writer.lines(
+            &Record::Assistant {
+                text: "a".into(),
+                used: 50,
+            },
+            &at,
+        );
         let boundary = Boundary {
             trigger: "manual",
             focus: String::new(),
@@ -120,10 +131,23 @@ mod tests {
             .iter()
             .map(|line| (line["ordinal"].clone(), line["type"].clone()))
             .collect();
-        let expected = ["session_meta", "response_item", "event_msg", "compacted", "event_msg", "event_msg"];
-        let expected: Vec<_> = (0..).map(|n| json!(n)).zip(expected.map(|kind| json!(kind))).collect();
+        let expected = [
+            "session_meta",
+            "response_item",
+            "event_msg",
+            "compacted",
+            "event_msg",
+            "event_msg",
+        ];
+        let expected: Vec<_> = (0..)
+            .map(|n| json!(n))
+            .zip(expected.map(|kind| json!(kind)))
+            .collect();
         assert_eq!(told, expected);
         assert_eq!(lines[3]["payload"]["window_number"], 1);
-        assert_eq!(lines[4]["payload"]["info"]["last_token_usage"]["input_tokens"], 0);
+        assert_eq!(
+            lines[4]["payload"]["info"]["last_token_usage"]["input_tokens"],
+            0
+        );
     }
 }

@@ -42,7 +42,8 @@ const SLOW_MS: u64 = 30_000;
 pub(super) const TOO_EARLY: &str = "Not enough messages to compact.";
 const FAILED: &str =
     "Error during compaction: API Error: 500 the demo was told to let this one fail";
-const SUMMARY: &str = "<summary>The user works on a small greeter. Some files were changed.</summary>";
+const SUMMARY: &str =
+    "<summary>The user works on a small greeter. Some files were changed.</summary>";
 
 /// From the announcement on; what comes after it is decided by the hooks' answer.
 pub(super) fn begin(order: &Order) -> Vec<Step> {

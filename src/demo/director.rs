@@ -102,20 +102,18 @@ impl Story {
                 self.due_at = now + ms / speed;
                 Cue::Wait(Some(self.due_at))
             }
-            Beat::Prompt(text, body) => match text.chars().nth(self.typed) {
-                Some(c) => {
-                    self.typed += 1;
-                    let is_last = text.chars().nth(self.typed).is_none();
-                    let ms = if is_last { BEFORE_ENTER_MS } else { KEY_MS };
-                    self.due_at = now + ms / speed;
-                    Cue::Type(c)
-                }
-                None => {
+            Beat::Prompt(text, body) => {
+                let Some(c) = text.chars().nth(self.typed) else {
                     self.at += 1;
                     self.typed = 0;
-                    Cue::Submit(body.clone())
-                }
-            },
+                    return Cue::Submit(body.clone());
+                };
+                self.typed += 1;
+                let is_last = text.chars().nth(self.typed).is_none();
+                let ms = if is_last { BEFORE_ENTER_MS } else { KEY_MS };
+                self.due_at = now + ms / speed;
+                Cue::Type(c)
+            }
         }
     }
 }

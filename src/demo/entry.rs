@@ -8,7 +8,10 @@ pub(super) enum Entry {
     User(String),
     Assistant(String),
     /// A tool and what it did.
-    Tool { name: String, result: Vec<String> },
+    Tool {
+        name: String,
+        result: Vec<String>,
+    },
     /// The story's own voice: what is going on and why.
     Note(String),
     /// A fact that matters: a briefing that arrived, a compaction that is done.

@@ -154,7 +154,9 @@ pub(super) fn hear(event: &str, runs: &[Ran]) -> Heard {
             }
             None => {
                 let said = ran.stderr.lines().next().unwrap_or_default();
-                heard.errors.push(format!("{event} hook gave no answer {said}"));
+                heard
+                    .errors
+                    .push(format!("{event} hook gave no answer {said}"));
             }
         }
     }
@@ -175,9 +177,9 @@ impl Heard {
         }
         match serde_json::from_str::<Value>(text) {
             Ok(document) => self.hear_document(event, ran, &document),
-            Err(error) => self
-                .errors
-                .push(format!("{event} hook printed JSON that is not valid: {error}")),
+            Err(error) => self.errors.push(format!(
+                "{event} hook printed JSON that is not valid: {error}"
+            )),
         }
     }
 
@@ -215,7 +217,8 @@ impl Heard {
     }
 
     fn add_context(&mut self, text: &str) {
-        self.contexts.push(crate::text::shorten(text, CONTEXT_CHARS));
+        self.contexts
+            .push(crate::text::shorten(text, CONTEXT_CHARS));
     }
 }
 
@@ -261,13 +264,20 @@ mod tests {
             ("Stop", "{oops".to_owned()),
         ] {
             let heard = hear(event, &[ran(0, &printed, "")]);
-            assert_eq!((heard.contexts.len(), heard.errors.len()), (0, 1), "{event}");
+            assert_eq!(
+                (heard.contexts.len(), heard.errors.len()),
+                (0, 1),
+                "{event}"
+            );
         }
     }
 
     #[test]
     fn exit_2_objects_and_another_code_is_only_told() {
-        let heard = hear("PreCompact", &[ran(2, "", "not now\n"), ran(1, "", "oh\nmore")]);
+        let heard = hear(
+            "PreCompact",
+            &[ran(2, "", "not now\n"), ran(1, "", "oh\nmore")],
+        );
         assert_eq!(heard.block, Some(("hook".into(), "not now".into())));
         assert_eq!(heard.errors, ["PreCompact hook failed (exit 1): oh"]);
         let said = r#"{"decision":"block","reason":"r","systemMessage":"m"}"#;
@@ -289,7 +299,10 @@ mod tests {
         .unwrap();
         let commands = |tool| -> Vec<String> {
             let handlers = settings.handlers("PreToolUse", tool);
-            handlers.into_iter().map(|handler| handler.command).collect()
+            handlers
+                .into_iter()
+                .map(|handler| handler.command)
+                .collect()
         };
         assert_eq!(commands(Some("Edit")), ["e", "all"]);
         assert_eq!(commands(Some("Bash")), ["all"]);

@@ -47,7 +47,10 @@ impl Agent {
     pub(super) fn press(&mut self, keys: &[Key], now: u64) {
         self.now = now;
         self.forget_quit();
-        let plain = keys.iter().filter(|key| matches!(key, Key::Char(_))).count();
+        let plain = keys
+            .iter()
+            .filter(|key| matches!(key, Key::Char(_)))
+            .count();
         let is_burst = match self.setup.like {
             Like::Claude => plain >= PASTE_CHARS,
             Like::Codex => plain >= 2,
@@ -99,7 +102,9 @@ impl Agent {
                     self.composer.clear();
                 }
                 self.menu.close();
-                self.print(Entry::Note("You have the keyboard. /story goes on with the story.".into()));
+                self.print(Entry::Note(
+                    "You have the keyboard. /story goes on with the story.".into(),
+                ));
                 matches!(key, Key::Enter | Key::Char(' ') | Key::Esc)
             }
             Mode::Paused => false,
@@ -110,7 +115,10 @@ impl Agent {
         self.ended = self.ended.map(|_| "idle");
         if self.dialog().is_some() {
             let like = self.setup.like;
-            let answer = self.asked.as_mut().and_then(|asked| asked.dialog.press(key, like));
+            let answer = self
+                .asked
+                .as_mut()
+                .and_then(|asked| asked.dialog.press(key, like));
             if let Some(answer) = answer {
                 self.answered(&answer);
             }
@@ -209,9 +217,8 @@ impl Agent {
     }
 
     fn press_esc(&mut self) {
-        if self.menu.is_open() {
-            self.composer.clear();
-        } else if self.composer.is_bash() && self.composer.is_empty() {
+        let is_bash = self.composer.is_bash() && self.composer.is_empty();
+        if self.menu.is_open() || is_bash {
             self.composer.clear();
         } else if self.is_busy() {
             self.interrupt();
@@ -340,10 +347,7 @@ impl Agent {
 
 fn starts_turn(command: Command) -> bool {
     match command {
-        Command::Ask
-        | Command::Compact
-        | Command::Question
-        | Command::Review => true,
+        Command::Ask | Command::Compact | Command::Question | Command::Review => true,
         Command::Background
         | Command::Context
         | Command::Exit

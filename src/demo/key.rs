@@ -81,9 +81,8 @@ fn first(bytes: &[u8]) -> Found {
         b'\n' => Some((Key::NewLine, 1)),
         b'\t' => Some((Key::Tab, 1)),
         0x7f | 0x08 => Some((Key::Backspace, 1)),
-        0x00 => Some((Key::Other, 1)),
         0x01..=0x1a => Some((Key::Ctrl(char::from(head | 0x60)), 1)),
-        0x1c..=0x1f => Some((Key::Other, 1)),
+        0x00 | 0x1c..=0x1f => Some((Key::Other, 1)),
         0x20..=0x7e => Some((Key::Char(char::from(*head)), 1)),
         0x80..=0xff => character(bytes),
     }

@@ -21,14 +21,26 @@ pub(super) enum Command {
 
 /// Name and description; the first that fits a draft is the menu's first row.
 const COMMANDS: [(&str, &str, Command); 10] = [
-    ("compact", "summarize the conversation to make room", Command::Compact),
+    (
+        "compact",
+        "summarize the conversation to make room",
+        Command::Compact,
+    ),
     ("context", "show how full the context is", Command::Context),
     ("story", "play the story, or go on with it", Command::Story),
     ("ask", "run something that needs permission", Command::Ask),
     ("question", "be asked a question", Command::Question),
-    ("background", "start a task that reports back by itself", Command::Background),
+    (
+        "background",
+        "start a task that reports back by itself",
+        Command::Background,
+    ),
     ("model", "choose a model", Command::Model),
-    ("review-changes", "look at the changes, the compact way", Command::Review),
+    (
+        "review-changes",
+        "look at the changes, the compact way",
+        Command::Review,
+    ),
     ("help", "what can be done here", Command::Help),
     ("exit", "leave", Command::Exit),
 ];
@@ -157,7 +169,10 @@ mod tests {
                 focus: "keep the notes".into()
             }
         );
-        assert_eq!(read(line, Like::Codex, true), Submitted::Prompt(line.into()));
+        assert_eq!(
+            read(line, Like::Codex, true),
+            Submitted::Prompt(line.into())
+        );
         assert_eq!(
             read("/compact", Like::Claude, false),
             Submitted::Unknown("compact".into())

@@ -9,8 +9,8 @@
 //! effects and a picture (`view`) come out. `session` is the one loop that does IO.
 
 mod agent;
-mod clock;
 mod claude_record;
+mod clock;
 mod codex_record;
 mod compaction;
 mod composer;

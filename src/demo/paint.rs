@@ -108,10 +108,9 @@ impl Painter {
     /// The terminal's own palette; without colours bold and dim are left.
     fn code(&self, tone: Tone) -> &'static str {
         match (tone, self.has_colour) {
-            (Tone::Plain, _) => "",
             (Tone::Dim, _) => "\x1b[2m",
             (Tone::Bold, _) => "\x1b[1m",
-            (Tone::Accent | Tone::Good | Tone::Warn | Tone::Bad, false) => "",
+            (Tone::Plain, _) | (Tone::Accent | Tone::Good | Tone::Warn | Tone::Bad, false) => "",
             (Tone::Accent, true) => "\x1b[36m",
             (Tone::Good, true) => "\x1b[32m",
             (Tone::Warn, true) => "\x1b[33m",
@@ -139,7 +138,10 @@ mod tests {
 
     fn picture(lines: &[&str], cursor: Option<(usize, usize)>) -> Picture {
         Picture {
-            lines: lines.iter().map(|text| Line::of(Tone::Accent, text)).collect(),
+            lines: lines
+                .iter()
+                .map(|text| Line::of(Tone::Accent, text))
+                .collect(),
             cursor,
         }
     }
@@ -151,7 +153,10 @@ mod tests {
         for chunk in chunks {
             parser.process(chunk.as_bytes());
         }
-        (parser.screen().contents(), parser.screen().cursor_position())
+        (
+            parser.screen().contents(),
+            parser.screen().cursor_position(),
+        )
     }
 
     #[test]
@@ -159,11 +164,20 @@ mod tests {
         let mut painter = Painter::new(true);
         let say = |text| Line::of(Tone::Plain, text);
         let chunks = [
-            painter.paint(&[say("one")], picture(&["----------", "> a", "x", "y"], Some((1, 3)))),
+            painter.paint(
+                &[say("one")],
+                picture(&["----------", "> a", "x", "y"], Some((1, 3))),
+            ),
             painter.paint(&[say("two")], picture(&["----------", "> b"], Some((1, 3)))),
         ];
-        assert_eq!(screen(&chunks), ("one\ntwo\n----------\n> b".into(), (3, 3)));
-        assert_eq!(painter.paint(&[], picture(&["----------", "> b"], Some((1, 3)))), "");
+        assert_eq!(
+            screen(&chunks),
+            ("one\ntwo\n----------\n> b".into(), (3, 3))
+        );
+        assert_eq!(
+            painter.paint(&[], picture(&["----------", "> b"], Some((1, 3)))),
+            ""
+        );
         let erased = [chunks.concat(), painter.erase()];
         assert_eq!(screen(&erased), ("one\ntwo".into(), (2, 0)));
     }

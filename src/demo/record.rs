@@ -5,14 +5,27 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Record {
     /// A prompt, the user's or the client's own.
-    User { text: String },
+    User {
+        text: String,
+    },
     /// Text that a hook gave to the model.
-    Context { event: String, text: String },
+    Context {
+        event: String,
+        text: String,
+    },
     /// One model answer and what it cost.
-    Assistant { text: String, used: u64 },
-    Tool { name: String, input: Value },
+    Assistant {
+        text: String,
+        used: u64,
+    },
+    Tool {
+        name: String,
+        input: Value,
+    },
     /// A local command's outcome.
-    Local { text: String },
+    Local {
+        text: String,
+    },
     Interrupted,
     /// A compaction that is done.
     Boundary(Boundary),

@@ -18,7 +18,7 @@ use super::hook::{Handler, Ran};
 const HOOK_LIMIT_S: u64 = 600;
 const STATUS_LIMIT_S: u64 = 5;
 const SHELL_LIMIT_S: u64 = 60;
-/// All SessionEnd hooks together.
+/// Each hook of the session's end.
 pub(super) const END_LIMIT: Duration = Duration::from_millis(1_500);
 const LIMIT_BYTES: u64 = 1024 * 1024;
 const POLL: Duration = Duration::from_millis(2);
@@ -99,7 +99,11 @@ impl Runner {
         self.spawn(move || {
             let limit = Duration::from_secs(STATUS_LIMIT_S);
             let ran = run(command, &name, &payload, limit);
-            let text = if ran.code == Some(0) { ran.stdout } else { String::new() };
+            let text = if ran.code == Some(0) {
+                ran.stdout
+            } else {
+                String::new()
+            };
             Done::StatusLine(text.lines().take(3).map(str::to_owned).collect())
         });
     }
@@ -123,7 +127,12 @@ impl Runner {
     /// Runs hooks to their end, here and now.
     pub(super) fn hooks_now(&self, handlers: &[Handler], payload: &str) {
         for handler in handlers {
-            run(self.command(&handler.command), &handler.command, payload, END_LIMIT);
+            run(
+                self.command(&handler.command),
+                &handler.command,
+                payload,
+                END_LIMIT,
+            );
         }
     }
 
@@ -155,7 +164,10 @@ fn path_with_own_directory() -> std::ffi::OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let own = std::env::current_exe().ok();
     let own = own.as_deref().and_then(std::path::Path::parent);
-    let dirs = own.map(PathBuf::from).into_iter().chain(std::env::split_paths(&path));
+    let dirs = own
+        .map(PathBuf::from)
+        .into_iter()
+        .chain(std::env::split_paths(&path));
     std::env::join_paths(dirs).unwrap_or(path)
 }
 

@@ -58,6 +58,10 @@ impl Scratch {
         Ok(scratch)
     }
 
+    pub(super) fn is_kept(&self) -> bool {
+        self.keep
+    }
+
     pub(super) fn project(&self) -> PathBuf {
         self.root.join("greeter")
     }
@@ -102,7 +106,10 @@ impl Scratch {
                     .open(path)?,
             ),
         };
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let mut text = String::new();
+        for line in lines {
+            text.extend([line.to_string().as_str(), "\n"]);
+        }
         file.write_all(text.as_bytes())
     }
 }
@@ -158,9 +165,17 @@ mod tests {
 
     #[test]
     fn a_name_tells_its_process_and_other_names_tell_none() {
-        let process = Process { pid: 7, started: 42 };
+        let process = Process {
+            pid: 7,
+            started: 42,
+        };
         assert_eq!(owner("harn-demo-7-42"), Some(process));
-        for other in ["harn-demo-7", "harn-demo-x-1", "harn-it-7-42", "harn-demo--"] {
+        for other in [
+            "harn-demo-7",
+            "harn-demo-x-1",
+            "harn-it-7-42",
+            "harn-demo--",
+        ] {
             assert_eq!(owner(other), None, "{other}");
         }
     }

@@ -3,6 +3,8 @@
 //! Pure. Lines before the first `expect` are done at the start. `expect TEXT` waits for a prompt that holds TEXT; the lines
 //! behind it, up to the next `expect`, are that prompt's turn. Any other prompt gets the usual answer.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::compaction::Manner;
@@ -60,12 +62,14 @@ impl Script {
 }
 
 fn step(word: &str, rest: &str) -> Result<Vec<Step>, &'static str> {
-    let number = || rest.parse::<u64>().map_err(|_| "not a whole number");
+    let number = || rest.parse::<u64>().ok().ok_or("not a whole number");
     let seconds_ms = || {
-        let seconds = rest.parse::<f64>().map_err(|_| "not a number of seconds")?;
-        let time = std::time::Duration::try_from_secs_f64(seconds);
-        let time = time.map_err(|_| "not a length of time")?;
-        u64::try_from(time.as_millis()).map_err(|_| "too long")
+        let time = rest
+            .parse()
+            .ok()
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let ms = time.and_then(|time| u64::try_from(time.as_millis()).ok());
+        ms.ok_or("not a number of seconds")
     };
     Ok(match word {
         "say" => vec![Step::Reply(rest.to_owned())],
@@ -90,9 +94,7 @@ fn step(word: &str, rest: &str) -> Result<Vec<Step>, &'static str> {
         "compact" => vec![Step::Manner(
             Manner::parse(rest).ok_or("not one of ok, early, fail, slow, cancel")?,
         )],
-        "exit" => vec![Step::Exit(
-            u8::try_from(number()?).map_err(|_| "not an exit code")?,
-        )],
+        "exit" => vec![Step::Exit(rest.parse().ok().ok_or("not an exit code")?)],
         _ => return Err("no such word"),
     })
 }
@@ -133,7 +135,8 @@ mod tests {
 
     #[test]
     fn lines_belong_to_the_prompt_before_them() {
-        let text = "# a comment\nusage 5\n\nexpect go on\nslow 0.5\nsay done\nexpect again\nexit 3\n";
+        let text =
+            "# a comment\nusage 5\n\nexpect go on\nslow 0.5\nsay done\nexpect again\nexit 3\n";
         let mut script = Script::parse(text).unwrap();
         assert_eq!(script.opening, [Step::Usage(5)]);
         assert_eq!(script.turn_for("something else"), None);

@@ -19,7 +19,7 @@ use super::record::{At, Ids, Record};
 use super::runner::{Done, Runner};
 use super::scratch::{self, Scratch};
 use super::script::{Script, ScriptError};
-use super::surface::{Surface, TICK_MS};
+use super::surface::{self, Surface, TICK_MS};
 use super::{claude_record, codex_record, signs, tty};
 use crate::terminal::Signals;
 
@@ -75,10 +75,12 @@ fn settings(options: &Options) -> Result<Settings, DemoError> {
 fn director(options: &Options) -> Result<Director, DemoError> {
     if let Some(path) = &options.script {
         let script = Script::parse(&read(path.clone())?);
-        return script.map(Director::Script).map_err(|source| DemoError::Script {
-            path: path.clone(),
-            source,
-        });
+        return script
+            .map(Director::Script)
+            .map_err(|source| DemoError::Script {
+                path: path.clone(),
+                source,
+            });
     }
     if options.no_story || options.print.is_some() || !tty::is_present() {
         return Ok(Director::Nobody);
@@ -145,6 +147,7 @@ impl Session {
             manner: options.compact,
             has_compact: !options.no_compact,
             has_submit_keys: options.submit_keys,
+            project: place.cwd.clone(),
         };
         let hooks = settings.count();
         let is_story = matches!(director, Director::Story(_));
@@ -189,7 +192,12 @@ impl Session {
                     }
                 }
             }
-            if input && !self.surface.hear(&mut self.agent, &mut decoder, self.clock.ms()).map_err(at("read"))? {
+            if input
+                && !self
+                    .surface
+                    .hear(&mut self.agent, &mut decoder, self.clock.ms())
+                    .map_err(at("read"))?
+            {
                 // The terminal is gone, and with it the user.
                 return Ok(129);
             }
@@ -232,7 +240,9 @@ impl Session {
                 Effect::Hook { id, call } => self.tell_hooks(id, &call),
                 Effect::Record(record) => self.record(&record)?,
                 Effect::Write { path, text } => {
-                    self.scratch.write(path, &text).map_err(at("write a file"))?;
+                    self.scratch
+                        .write(path, &text)
+                        .map_err(at("write a file"))?;
                 }
                 Effect::Shell { id, command } => self.runner.shell(id, command),
                 Effect::StatusLine => {
@@ -272,11 +282,15 @@ impl Session {
             Writer::Codex(writer) => writer.lines(record, &at_),
         };
         let session = &self.place.session;
-        self.scratch.append(session, &lines).map_err(at("write the transcript"))
+        self.scratch
+            .append(session, &lines)
+            .map_err(at("write the transcript"))
     }
 
     fn show(&mut self) -> Result<(), DemoError> {
-        let told = self.signs.changes(&self.agent, self.surface.is_screen());
+        let told = self
+            .signs
+            .changes(&self.agent, &self.place.session, self.surface.is_screen());
         if let Some(status) = &told.status {
             self.scratch
                 .write_status(status)
@@ -289,18 +303,36 @@ impl Session {
 
     /// The last hooks, while everything they may look at is still there.
     fn end(&mut self, code: &Result<u8, DemoError>) {
-        let reason = if matches!(code, Ok(0)) { "prompt_input_exit" } else { "other" };
+        let reason = if matches!(code, Ok(0)) {
+            "prompt_input_exit"
+        } else {
+            "other"
+        };
         self.surface.close(&self.agent);
         let call = HookCall::new("SessionEnd", json!({ "reason": reason }));
         let payload = hook::payload(&self.place, None, &call);
         let handlers = self.settings.handlers(call.event, None);
         self.runner.hooks_now(&handlers, &payload.to_string());
+        if self.surface.is_for_people() && code.is_ok() {
+            let kept = if self.scratch.is_kept() {
+                "stays where it is"
+            } else {
+                "is gone again"
+            };
+            surface::say(&format!("Bye. The scratch repository {kept}."));
+        }
     }
 }
 
 fn greet(agent: &mut Agent, scratch: &Scratch, hooks: usize, is_story: bool) {
-    agent.print(Entry::Title("Demo agent: scripted, no account, no network".into()));
-    let kind = if scratch.has_repository { "scratch repository" } else { "scratch directory" };
+    agent.print(Entry::Title(
+        "Demo agent: scripted, no account, no network".into(),
+    ));
+    let kind = if scratch.has_repository {
+        "scratch repository"
+    } else {
+        "scratch directory"
+    };
     agent.print(Entry::Info(format!(
         "{kind}: {} (removed when you leave)",
         scratch.project().display()
@@ -309,7 +341,11 @@ fn greet(agent: &mut Agent, scratch: &Scratch, hooks: usize, is_story: bool) {
         0 => "No hooks: nobody looks after this session.".to_owned(),
         count => format!("{count} hooks are wired."),
     };
-    let next = if is_story { " A story begins in a moment; Enter starts it now, any other key stops it." } else { "" };
+    let next = if is_story {
+        " A story begins in a moment; Enter starts it now, any other key stops it."
+    } else {
+        ""
+    };
     agent.print(Entry::Info(format!("{wired}{next}")));
 }
 

@@ -29,9 +29,9 @@ pub(super) struct Changes {
 }
 
 impl Shown {
-    pub(super) fn changes(&mut self, agent: &Agent, has_screen: bool) -> Changes {
+    pub(super) fn changes(&mut self, agent: &Agent, session: &str, has_screen: bool) -> Changes {
         let mut changes = Changes::default();
-        let status = status_file(agent.status());
+        let status = status_file(agent.status(), session);
         if self.status.as_ref() != Some(&status) {
             self.status = Some(status.clone());
             changes.status = Some(status);
@@ -61,7 +61,7 @@ pub(super) fn farewell(like: Like) -> &'static str {
     }
 }
 
-fn status_file(status: Status) -> Value {
+fn status_file(status: Status, session: &str) -> Value {
     let (word, waiting_for) = match status {
         Status::Idle => ("idle", None),
         Status::Busy => ("busy", None),
@@ -71,7 +71,7 @@ fn status_file(status: Status) -> Value {
             ("waiting", Some("dialog open"))
         }
     };
-    let mut file = json!({"pid": std::process::id(), "status": word});
+    let mut file = json!({"pid": std::process::id(), "sessionId": session, "status": word});
     if let (Value::Object(file), Some(waiting_for)) = (&mut file, waiting_for) {
         file.insert("waitingFor".into(), waiting_for.into());
     }

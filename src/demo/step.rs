@@ -26,11 +26,17 @@ pub(super) enum Step {
     /// The model answers: it sees what hooks had for it.
     Reply(String),
     /// The model answers after a compaction: with a briefing, or without one.
-    Recall { with: String, without: String },
+    Recall {
+        with: String,
+        without: String,
+    },
     /// Compacts by itself when there is no room for the next request.
     Room,
     Summarize(Order),
-    Compacted { order: Order, summary: String },
+    Compacted {
+        order: Order,
+        summary: String,
+    },
     /// Stops the turn where it is, as Esc does.
     Cancel,
     /// The session's start is told to the hooks with the next prompt.
@@ -40,7 +46,9 @@ pub(super) enum Step {
     /// A task that starts a turn by itself after so many milliseconds.
     Background(u64),
     Manner(Manner),
-    Stop { is_active: bool },
+    Stop {
+        is_active: bool,
+    },
     Exit(u8),
 }
 

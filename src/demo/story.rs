@@ -20,9 +20,14 @@ pub(super) fn beats() -> Vec<Beat> {
         Beat::Pause(1_800),
         Beat::Prompt("Add a farewell to the greeter", first_turn()),
         Beat::Pause(900),
-        Beat::Note("harn runs below, as hooks: it took down the request and the file. The agent noticed nothing."),
+        Beat::Note(
+            "harn runs below, as hooks: it took down the request and the file. The agent noticed nothing.",
+        ),
         Beat::Pause(2_200),
-        Beat::Prompt("Now tests, then the README. Leave VERSION alone.", second_turn()),
+        Beat::Prompt(
+            "Now tests, then the README. Leave VERSION alone.",
+            second_turn(),
+        ),
         Beat::Pause(900),
         Beat::Note(
             "The context is nearly full. Every long session comes to this: the agent compacts. It keeps a short summary \
@@ -62,7 +67,10 @@ fn first_turn() -> Vec<Step> {
         Step::Reply("I read greeter.sh and README.md. A farewell is a script of its own.".into()),
         Step::Spin("Writing".into()),
         Step::Pause(800),
-        write("farewell.sh", "#!/bin/sh\n# Says goodbye.\nprintf 'Goodbye, %s.\\n' \"${1:-world}\"\n"),
+        write(
+            "farewell.sh",
+            "#!/bin/sh\n# Says goodbye.\nprintf 'Goodbye, %s.\\n' \"${1:-world}\"\n",
+        ),
         Step::Pause(500),
         Step::Usage(64_000),
         Step::Reply("farewell.sh is written.".into()),
@@ -73,7 +81,10 @@ fn second_turn() -> Vec<Step> {
     vec![
         Step::Pause(700),
         Step::Spin("Writing".into()),
-        write("test.sh", "#!/bin/sh\nset -e\ntest \"$(sh greeter.sh you)\" = 'Hello, you.'\ntest \"$(sh farewell.sh you)\" = 'Goodbye, you.'\n"),
+        write(
+            "test.sh",
+            "#!/bin/sh\nset -e\ntest \"$(sh greeter.sh you)\" = 'Hello, you.'\ntest \"$(sh farewell.sh you)\" = 'Goodbye, you.'\n",
+        ),
         Step::Pause(700),
         Step::Usage(129_000),
         Step::Reply("Tests are there. I read the README next, all of it.".into()),

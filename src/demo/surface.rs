@@ -237,9 +237,10 @@ impl Plain {
     }
 
     fn show(&mut self, agent: &Agent) -> io::Result<()> {
-        let lines = match self.is_terminal {
-            true => lines_from(agent, self.printed, PLAIN_COLS),
-            false => answers_from(agent, self.printed),
+        let lines = if self.is_terminal {
+            lines_from(agent, self.printed, PLAIN_COLS)
+        } else {
+            answers_from(agent, self.printed)
         };
         self.printed = agent.history.len();
         if lines.is_empty() {
@@ -254,6 +255,13 @@ impl Plain {
     }
 }
 
+/// A last word, after `close`.
+pub(super) fn say(text: &str) {
+    if let Err(error) = tty::write(&format!("\n{text}\n")) {
+        tracing::debug!(%error, "the terminal is gone");
+    }
+}
+
 fn lines_from(agent: &Agent, first: usize, cols: usize) -> Vec<Line> {
     let new = agent.history.iter().skip(first);
     new.flat_map(|entry| view::paragraph(entry, cols)).collect()
@@ -264,10 +272,14 @@ fn answers_from(agent: &Agent, first: usize) -> Vec<Line> {
     use super::line::Tone;
     let new = agent.history.iter().skip(first);
     new.flat_map(|entry| match entry {
-        Entry::Assistant(text) | Entry::Fact(text) | Entry::Info(text) | Entry::Error(text) => {
-            text.lines().map(|line| Line::of(Tone::Plain, line)).collect()
-        }
-        Entry::Tool { result, .. } => result.iter().map(|line| Line::of(Tone::Plain, line)).collect(),
+        Entry::Assistant(text) | Entry::Fact(text) | Entry::Info(text) | Entry::Error(text) => text
+            .lines()
+            .map(|line| Line::of(Tone::Plain, line))
+            .collect(),
+        Entry::Tool { result, .. } => result
+            .iter()
+            .map(|line| Line::of(Tone::Plain, line))
+            .collect(),
         Entry::Title(_) | Entry::User(_) | Entry::Note(_) => Vec::new(),
     })
     .collect()

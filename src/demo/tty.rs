@@ -88,7 +88,13 @@ pub(super) fn read() -> io::Result<Option<Vec<u8>>> {
 pub(super) fn size() -> (usize, usize) {
     let mut size = MaybeUninit::<libc::winsize>::zeroed();
     // SAFETY: the request writes one `winsize` to memory of its type.
-    let asked = unsafe { libc::ioctl(io::stdout().as_raw_fd(), libc::TIOCGWINSZ, size.as_mut_ptr()) };
+    let asked = unsafe {
+        libc::ioctl(
+            io::stdout().as_raw_fd(),
+            libc::TIOCGWINSZ,
+            size.as_mut_ptr(),
+        )
+    };
     // SAFETY: zeroed memory is a valid `winsize`, filled or not.
     let size = unsafe { size.assume_init() };
     if asked == 0 && size.ws_col > 0 && size.ws_row > 0 {

@@ -16,7 +16,10 @@ pub(super) const TASK_REPORT: &str =
 pub(super) fn of_prompt(text: &str, start: Option<&'static str>, body: Vec<Step>) -> Vec<Step> {
     let mut steps = vec![Step::Spin("Thinking".into())];
     steps.extend(start.map(session_start));
-    steps.push(Step::Hook(HookCall::new("UserPromptSubmit", prompt_fields(text))));
+    steps.push(Step::Hook(HookCall::new(
+        "UserPromptSubmit",
+        prompt_fields(text),
+    )));
     steps.push(Step::Record(Record::User { text: text.into() }));
     steps.push(Step::Room);
     steps.extend(body);
@@ -66,9 +69,11 @@ pub(super) fn question() -> Vec<Step> {
 }
 
 /// A tool's steps: announced, perhaps asked for, done, reported.
-pub(super) fn of_tool(tool: &Tool) -> Vec<Step> {
+pub(super) fn of_tool(tool: &Tool, project: &str) -> Vec<Step> {
+    let input = tool_input(tool, project);
     let call = |event: &'static str, more: Value| {
-        let mut call = HookCall::new(event, tool_fields(tool));
+        let fields = json!({"tool_name": tool.name(), "tool_input": input});
+        let mut call = HookCall::new(event, fields);
         if let Value::Object(more) = more {
             call.fields.extend(more);
         }
@@ -76,7 +81,10 @@ pub(super) fn of_tool(tool: &Tool) -> Vec<Step> {
     };
     let mut steps = vec![call("PreToolUse", Value::Null)];
     if tool.needs_permission {
-        steps.push(call("PermissionRequest", json!({"permission_suggestions": []})));
+        steps.push(call(
+            "PermissionRequest",
+            json!({"permission_suggestions": []}),
+        ));
         steps.push(Step::Ask(Dialog::permission(tool.subject())));
     }
     let done = json!({"tool_response": {"success": true}, "duration_ms": 12});
@@ -85,20 +93,18 @@ pub(super) fn of_tool(tool: &Tool) -> Vec<Step> {
         call("PostToolUse", done),
         Step::Record(Record::Tool {
             name: tool.name().into(),
-            input: tool_input(tool),
+            input: input.clone(),
         }),
         Step::ToolEnd,
     ]);
     steps
 }
 
-fn tool_fields(tool: &Tool) -> Value {
-    json!({"tool_name": tool.name(), "tool_input": tool_input(tool)})
-}
-
-fn tool_input(tool: &Tool) -> Value {
+fn tool_input(tool: &Tool, project: &str) -> Value {
     match &tool.act {
-        Act::Write { path, text } => json!({"file_path": path, "content": text}),
+        Act::Write { path, text } => {
+            json!({"file_path": format!("{project}/{path}"), "content": text})
+        }
         Act::Run { command } => json!({"command": command, "description": "demo"}),
     }
 }

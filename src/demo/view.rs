@@ -67,7 +67,11 @@ fn result_lines(result: &[String], cols: usize) -> Vec<Line> {
         }
         lines.push(line.cut(cols));
     }
-    if let Some(hidden) = result.len().checked_sub(RESULT_ROWS).filter(|more| *more > 0) {
+    if let Some(hidden) = result
+        .len()
+        .checked_sub(RESULT_ROWS)
+        .filter(|more| *more > 0)
+    {
         lines.push(Line::of(Tone::Dim, &format!("    … {hidden} more lines")).cut(cols));
     }
     lines
@@ -206,7 +210,11 @@ fn menu_lines(agent: &Agent, cols: usize) -> Vec<Line> {
     let first = (menu.selected + 1).saturating_sub(MENU_ROWS);
     let rows = menu.rows.iter().enumerate().skip(first).take(MENU_ROWS);
     rows.map(|(at, row)| {
-        let tone = if at == menu.selected { Tone::Accent } else { Tone::Dim };
+        let tone = if at == menu.selected {
+            Tone::Accent
+        } else {
+            Tone::Dim
+        };
         Line::of(tone, &format!("  /{:<16}{}", row.name, row.about)).cut(cols)
     })
     .collect()
@@ -266,7 +274,11 @@ fn dialog_parts(dialog: &Dialog, cols: usize) -> Vec<Part> {
         DialogKind::Question | DialogKind::Picker => Vec::new(),
     };
     let options = dialog.options.iter().enumerate().map(|(at, option)| {
-        let (mark, tone) = if at == dialog.selected { ("❯", Tone::Accent) } else { (" ", Tone::Plain) };
+        let (mark, tone) = if at == dialog.selected {
+            ("❯", Tone::Accent)
+        } else {
+            (" ", Tone::Plain)
+        };
         Line::of(tone, &format!(" {mark} {}. {option}", at + 1)).cut(cols)
     });
     let hint = match dialog.kind {
@@ -275,21 +287,51 @@ fn dialog_parts(dialog: &Dialog, cols: usize) -> Vec<Part> {
         DialogKind::Picker => " Enter to confirm · Esc to cancel",
     };
     vec![
-        Part { rank: 9, lines: vec![Line::default()] },
-        Part { rank: 8, lines: rule },
-        Part { rank: 4, lines: detail },
-        Part { rank: 3, lines: vec![Line::of(Tone::Plain, &format!(" {}", dialog.title)).cut(cols)] },
-        Part { rank: 0, lines: options.collect() },
-        Part { rank: 5, lines: vec![Line::default()] },
-        Part { rank: 6, lines: vec![Line::of(Tone::Dim, hint).cut(cols)] },
+        Part {
+            rank: 9,
+            lines: vec![Line::default()],
+        },
+        Part {
+            rank: 8,
+            lines: rule,
+        },
+        Part {
+            rank: 4,
+            lines: detail,
+        },
+        Part {
+            rank: 3,
+            lines: vec![Line::of(Tone::Plain, &format!(" {}", dialog.title)).cut(cols)],
+        },
+        Part {
+            rank: 0,
+            lines: options.collect(),
+        },
+        Part {
+            rank: 5,
+            lines: vec![Line::default()],
+        },
+        Part {
+            rank: 6,
+            lines: vec![Line::of(Tone::Dim, hint).cut(cols)],
+        },
     ]
 }
 
 fn transcript_parts(cols: usize) -> Vec<Part> {
     let text = " Showing detailed transcript · ctrl+o to toggle";
     vec![
-        Part { rank: 9, lines: vec![Line::default()] },
-        Part { rank: 8, lines: vec![Line::of(Tone::Dim, &"─".repeat(cols))] },
-        Part { rank: 0, lines: vec![Line::of(Tone::Dim, text).cut(cols)] },
+        Part {
+            rank: 9,
+            lines: vec![Line::default()],
+        },
+        Part {
+            rank: 8,
+            lines: vec![Line::of(Tone::Dim, &"─".repeat(cols))],
+        },
+        Part {
+            rank: 0,
+            lines: vec![Line::of(Tone::Dim, text).cut(cols)],
+        },
     ]
 }

@@ -20,7 +20,10 @@ pub fn create(root: &Path, files: &[(&str, &str)], message: &str) -> Result<(), 
         });
     }
     tree.entries.sort();
-    let tree = repo.write_object(&tree).map_err(failed("a new tree"))?.detach();
+    let tree = repo
+        .write_object(&tree)
+        .map_err(failed("a new tree"))?
+        .detach();
     let author = gix::actor::SignatureRef {
         name: "Demo".into(),
         email: "demo@example.invalid".into(),
