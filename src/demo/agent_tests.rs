@@ -1,6 +1,7 @@
 //! The hazards, one by one: what harn must not walk into.
 
 use super::*;
+use crate::demo::hook::Ran;
 use crate::demo::key::Decoder;
 use crate::demo::script::Script;
 
@@ -444,9 +445,22 @@ fn a_compaction_can_be_too_early_fail_be_slow_and_be_cancelled() {
 
 #[test]
 fn a_full_context_compacts_by_itself_before_the_answer() {
-    let mut stage = Stage::new(Like::Claude, "usage 195000").talked();
+    let mut stage = Stage::new(Like::Claude, "usage 195000");
+    stage.write("one").write("\r").pass(3_000);
+    assert_eq!(
+        stage.hooks(),
+        [
+            "SessionStart",
+            "UserPromptSubmit",
+            "PreCompact",
+            "SessionStart",
+            "PostCompact",
+            "Stop"
+        ]
+    );
     assert!(stage.agent.memory.used.is_some_and(|used| used < 50_000));
-    stage.write("three").write("\r").pass(1_000);
+    stage.effects.clear();
+    stage.write("two").write("\r").pass(1_000);
     assert_eq!(
         stage.hooks(),
         ["UserPromptSubmit", "Stop"],

@@ -116,7 +116,9 @@ fn wrap_line(line: &str, cells: usize) -> Vec<String> {
         }
         row.push_str(rest);
     }
-    rows.push(row.trim_end().to_owned());
+    if !row.is_empty() || rows.is_empty() {
+        rows.push(row.trim_end().to_owned());
+    }
     rows
 }
 

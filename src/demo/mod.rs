@@ -23,6 +23,7 @@ mod key;
 mod line;
 mod menu;
 mod options;
+mod outcome;
 mod paint;
 mod record;
 mod runner;

@@ -180,6 +180,10 @@ impl Session {
             if self.surface.is_done(&mut self.agent) {
                 return Ok(0);
             }
+            // What was just decided is carried out first: nothing would wake the loop for it.
+            if !self.agent.effects.is_empty() {
+                continue;
+            }
             let timeout = self.timeout(&decoder);
             let [input, wake, signal] =
                 wait(&self.surface, &self.runner, &signals, timeout).map_err(at("wait"))?;

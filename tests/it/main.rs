@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod context;
+mod demo;
 mod hook;
 mod repo;
 mod run;

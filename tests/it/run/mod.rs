@@ -2,7 +2,7 @@
 
 mod bytes;
 mod ending;
-mod hosted;
+pub(crate) mod hosted;
 mod job;
 mod plain;
 mod size;
