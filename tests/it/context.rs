@@ -20,7 +20,7 @@ fn status_has_the_shape_of_the_contract_at_each_phase() {
     let env = TestEnv::new();
     env.git_init();
     let session = Session::new(&env);
-    session.quiet("SessionStart", json!({"source": "startup"}));
+    session.quiet("SessionStart", &json!({"source": "startup"}));
     let mut before = status(&env);
     let capabilities = before["capabilities"].take();
     assert_eq!(
@@ -66,7 +66,7 @@ fn a_compaction_without_a_checkpoint_is_degraded_with_its_reason() {
     let session = Session::new(&env);
     session.quiet(
         "UserPromptSubmit",
-        json!({"prompt": "go", "prompt_id": "t1"}),
+        &json!({"prompt": "go", "prompt_id": "t1"}),
     );
     assert!(session.briefing().unwrap().contains("no checkpoint exists"));
     let after = status(&env);
@@ -82,7 +82,7 @@ fn a_checkpoint_by_hand_is_always_a_new_generation_and_keeps_its_note() {
     let env = TestEnv::new();
     let head = env.git_init();
     let session = Session::new(&env);
-    session.quiet("SessionStart", json!({"source": "startup"}));
+    session.quiet("SessionStart", &json!({"source": "startup"}));
     let note = "never use curl; use ./bin/api";
     for generation in 1..=2 {
         let output = context(&env, &["checkpoint", "--note", note, "--json"]);
@@ -100,7 +100,7 @@ fn a_checkpoint_by_hand_is_always_a_new_generation_and_keeps_its_note() {
     );
     session.quiet(
         "PreCompact",
-        json!({"trigger": "manual", "prompt_id": "t2"}),
+        &json!({"trigger": "manual", "prompt_id": "t2"}),
     );
     assert!(session.briefing().unwrap().contains(&format!("- {note}\n")));
 }
@@ -108,7 +108,7 @@ fn a_checkpoint_by_hand_is_always_a_new_generation_and_keeps_its_note() {
 #[test]
 fn a_note_that_is_too_long_saves_nothing() {
     let env = TestEnv::new();
-    Session::new(&env).quiet("SessionStart", json!({"source": "startup"}));
+    Session::new(&env).quiet("SessionStart", &json!({"source": "startup"}));
     let output = context(&env, &["checkpoint", "--note", &"x".repeat(501)]);
     assert_eq!(
         (output.code, output.err()),
@@ -130,7 +130,7 @@ fn several_live_sessions_are_listed_and_none_is_guessed() {
             .starts_with("harn: no session of this project is known\nhint: ")
     );
     for id in ["s1", "s2"] {
-        Session::named(&env, id).quiet("SessionStart", json!({"source": "startup"}));
+        Session::named(&env, id).quiet("SessionStart", &json!({"source": "startup"}));
     }
     let several = context(&env, &["status"]);
     assert_eq!(several.code, 64);
@@ -148,7 +148,7 @@ fn several_live_sessions_are_listed_and_none_is_guessed() {
     }
     assert_eq!(context(&env, &["status", "--session", "s2"]).code, 0);
     assert_eq!(context(&env, &["status", "--session", "s3"]).code, 64);
-    Session::named(&env, "s1").quiet("SessionEnd", json!({"reason": "other"}));
+    Session::named(&env, "s1").quiet("SessionEnd", &json!({"reason": "other"}));
     assert_eq!(status(&env)["session"], "s2");
 }
 
@@ -156,7 +156,7 @@ fn several_live_sessions_are_listed_and_none_is_guessed() {
 fn inside_a_session_the_harness_names_it() {
     let mut env = TestEnv::new();
     for id in ["s1", "s2"] {
-        Session::named(&env, id).quiet("SessionStart", json!({"source": "startup"}));
+        Session::named(&env, id).quiet("SessionStart", &json!({"source": "startup"}));
     }
     env.set("CLAUDE_CODE_SESSION_ID", "s2");
     assert_eq!(status(&env)["session"], "s2");
@@ -165,7 +165,7 @@ fn inside_a_session_the_harness_names_it() {
 #[test]
 fn there_is_nothing_to_show_before_the_first_checkpoint() {
     let env = TestEnv::new();
-    Session::new(&env).quiet("SessionStart", json!({"source": "startup"}));
+    Session::new(&env).quiet("SessionStart", &json!({"source": "startup"}));
     let output = context(&env, &["show"]);
     assert_eq!((output.code, output.out()), (3, String::new()));
     assert_eq!(context(&env, &["show", "7"]).code, 64);
@@ -174,7 +174,8 @@ fn there_is_nothing_to_show_before_the_first_checkpoint() {
 #[test]
 fn hostile_names_reach_the_terminal_without_control_characters() {
     let env = TestEnv::new();
-    Session::named(&env, "s\u{1b}[2J\u{202e}x").quiet("SessionStart", json!({"source": "startup"}));
+    Session::named(&env, "s\u{1b}[2J\u{202e}x")
+        .quiet("SessionStart", &json!({"source": "startup"}));
     let output = context(&env, &["status"]);
     assert_eq!(output.code, 0);
     assert!(!output.out().chars().any(|c| c.is_control() && c != '\n'));

@@ -45,30 +45,30 @@ impl<'a> Session<'a> {
     }
 
     /// Sends what must be answered with nothing.
-    pub(crate) fn quiet(&self, event: &str, fields: Value) {
-        assert_silent(&self.send(event, &fields));
+    pub(crate) fn quiet(&self, event: &str, fields: &Value) {
+        assert_silent(&self.send(event, fields));
     }
 
     /// A turn that edits `README`, then the announcement of a compaction.
     pub(crate) fn work_and_announce(&self) {
-        self.quiet("SessionStart", json!({"source": "startup"}));
+        self.quiet("SessionStart", &json!({"source": "startup"}));
         self.quiet(
             "UserPromptSubmit",
-            json!({"prompt": "fix the parser", "prompt_id": "t1"}),
+            &json!({"prompt": "fix the parser", "prompt_id": "t1"}),
         );
         let path = self.env.write("README", "edited\n");
         let input = json!({"file_path": path});
         self.quiet(
             "PostToolUse",
-            json!({"tool_name": "Edit", "tool_input": input, "prompt_id": "t1"}),
+            &json!({"tool_name": "Edit", "tool_input": input, "prompt_id": "t1"}),
         );
         self.quiet(
             "Stop",
-            json!({"last_assistant_message": "Done.", "prompt_id": "t1"}),
+            &json!({"last_assistant_message": "Done.", "prompt_id": "t1"}),
         );
         self.quiet(
             "PreCompact",
-            json!({"trigger": "manual", "prompt_id": "t2"}),
+            &json!({"trigger": "manual", "prompt_id": "t2"}),
         );
     }
 
@@ -163,9 +163,9 @@ fn a_compaction_is_checkpointed_and_briefed_with_what_git_says() {
     assert_eq!(session.briefing(), None);
     session.quiet(
         "PostCompact",
-        json!({"trigger": "manual", "prompt_id": "t2", "compact_summary": "x"}),
+        &json!({"trigger": "manual", "prompt_id": "t2", "compact_summary": "x"}),
     );
-    session.quiet("SessionEnd", json!({"reason": "other"}));
+    session.quiet("SessionEnd", &json!({"reason": "other"}));
     assert_eq!(env.git(["status", "--porcelain"]), "");
     assert_eq!(
         session.event_types(),
@@ -239,7 +239,7 @@ fn every_other_source_of_a_session_start_is_answered_with_nothing() {
         json!("fork"),
         json!(7),
     ] {
-        session.quiet("SessionStart", json!({"source": source}));
+        session.quiet("SessionStart", &json!({"source": source}));
     }
 }
 
@@ -343,7 +343,7 @@ fn disabled_hooks_do_nothing_at_all() {
     let mut env = TestEnv::new();
     env.set("HARN_DISABLE", "1");
     let session = Session::new(&env);
-    session.quiet("SessionStart", json!({"source": "startup"}));
+    session.quiet("SessionStart", &json!({"source": "startup"}));
     assert!(!env.project().join(".harnery").exists() && !env.state().exists());
 }
 
@@ -395,7 +395,7 @@ fn a_damaged_state_file_is_rebuilt_and_no_capsule_is_written_over() {
     session.work_and_announce();
     let first = fs::read(session.dir().join("capsules/000001.json")).unwrap();
     write_file(&session.dir().join("state.json"), b"{\"format\":\"harn-sta");
-    session.quiet("PreCompact", json!({"trigger": "auto", "prompt_id": "t9"}));
+    session.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t9"}));
     assert_eq!(
         fs::read(session.dir().join("capsules/000001.json")).unwrap(),
         first
@@ -439,17 +439,17 @@ fn sub_agents_and_parallel_sessions_are_kept_apart() {
     session.work_and_announce();
     session.quiet(
         "PreCompact",
-        json!({"trigger": "auto", "agent_id": "a1", "prompt_id": "t3"}),
+        &json!({"trigger": "auto", "agent_id": "a1", "prompt_id": "t3"}),
     );
     session.quiet(
         "SessionStart",
-        json!({"source": "compact", "agent_id": "a1", "prompt_id": "t2"}),
+        &json!({"source": "compact", "agent_id": "a1", "prompt_id": "t2"}),
     );
     other.quiet(
         "UserPromptSubmit",
-        json!({"prompt": "something else", "prompt_id": "t1"}),
+        &json!({"prompt": "something else", "prompt_id": "t1"}),
     );
-    other.quiet("PreCompact", json!({"trigger": "auto", "prompt_id": "t2"}));
+    other.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t2"}));
     let theirs = other.briefing().unwrap();
     assert!(theirs.contains("> something else") && !theirs.contains("fix the parser"));
     assert!(session.briefing().unwrap().contains("> fix the parser"));
@@ -485,11 +485,11 @@ fn a_secret_in_a_prompt_is_masked_everywhere() {
     let secret = format!("ghp_{}", "aB3".repeat(12));
     session.quiet(
         "UserPromptSubmit",
-        json!({"prompt": format!("use {secret}"), "prompt_id": "t1"}),
+        &json!({"prompt": format!("use {secret}"), "prompt_id": "t1"}),
     );
     session.quiet(
         "PreCompact",
-        json!({"trigger": "manual", "prompt_id": "t2"}),
+        &json!({"trigger": "manual", "prompt_id": "t2"}),
     );
     assert!(session.briefing().unwrap().contains("> use [masked]"));
     let mut grep = env.command("grep");
