@@ -3,6 +3,8 @@
 //!
 //! This program starts itself with `--reading <directory>` for the measured process.
 
+#[path = "support/scratch.rs"]
+mod scratch;
 mod support;
 
 use std::path::Path;
@@ -11,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use harn::continuity::RepoState;
-use support::scratch::Scratch;
+use scratch::Scratch;
 use support::timing::{Contestant, medians, millis};
 
 const SIZES: [usize; 2] = [5_000, 50_000];
@@ -51,14 +53,17 @@ fn table() -> Result<ExitCode> {
                 Contestant {
                     name: "start",
                     command: myself("--nothing", scratch.root())?,
+                    input: None,
                 },
                 Contestant {
                     name: "git",
                     command: scratch.status(),
+                    input: None,
                 },
                 Contestant {
                     name: "harn",
                     command: myself("--reading", scratch.root())?,
+                    input: None,
                 },
             ];
             let times = medians(&mut contestants, ROUNDS)?;

@@ -3,6 +3,8 @@
 
 mod context;
 mod hook;
+mod layering;
 mod repo;
 mod run;
 mod support;
+mod wiring;
