@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
+use crate::telemetry::ContextSample;
+
 /// The `"schema"` of every JSON document harn prints or stores.
 pub const SCHEMA: u32 = 1;
 
@@ -237,6 +239,15 @@ pub enum EventBody {
         tag: String,
         via: BriefingChannel,
         chars: u64,
+    },
+    #[serde(rename = "context.sampled")]
+    ContextSampled(ContextSample),
+    /// The harness's own record holds a compaction.
+    #[serde(rename = "context.boundary")]
+    ContextBoundary {
+        trigger: CompactionTrigger,
+        before_tokens: Option<Tokens>,
+        recorded_at: Timestamp,
     },
     #[serde(rename = "context.degraded")]
     Degraded { reason: String },

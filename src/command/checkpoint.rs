@@ -48,6 +48,7 @@ pub(super) fn make(session: &mut Session, order: Order) -> Result<Capsule, Check
         }),
         origin: origin(session, &cwd),
         work: session.state.work.clone(),
+        context: session.state.context.current.clone(),
         repo,
     };
     let (capsule, bytes) = place(session, parts)?;

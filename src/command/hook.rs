@@ -15,7 +15,7 @@ use super::checkpoint::{self, Order};
 use super::place;
 use super::session::{self, Session, SessionError};
 use super::stdin::{PayloadError, read_payload};
-use super::{clock, log_file};
+use super::{clock, log_file, telemetry};
 use crate::adapter::decode::{DecodeError, Decoded, decode};
 use crate::adapter::manifest::{EventSpec, Manifest, SignalKind};
 use crate::adapter::registry::{self, RegistryError};
@@ -298,6 +298,7 @@ impl Call<'_> {
         let mut session = Session::open(self.layout, entry, self.patience)?;
         self.settle_owner(&mut session, owner)?;
         self.follow(&mut session);
+        self.measure(&mut session)?;
         let mut durability = Durability::Atomic;
         for effect in step::step(&session.state, self.input) {
             match effect {
@@ -364,6 +365,17 @@ impl Call<'_> {
                 mine.clone_from(told);
             }
         }
+    }
+
+    /// Measures the context where it may have changed, or is about to.
+    fn measure(&self, session: &mut Session) -> Result<(), DirError> {
+        if self.input.agent.is_some() {
+            return Ok(());
+        }
+        if self.spec.signal == SignalKind::SessionStarted {
+            telemetry::read_knobs(session);
+        }
+        telemetry::read_transcript(session, self.now)
     }
 
     fn remember(&self, session: &mut Session, memory: Memory, text: &str) {

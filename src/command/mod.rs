@@ -11,6 +11,8 @@ mod log_file;
 mod place;
 mod run;
 mod session;
+mod statusline;
 mod stdin;
+mod telemetry;
 
 pub use dispatch::main;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::continuity::State;
 use crate::event::{Event, EventBody, EventSource, HarnessId, RunId, SessionId, Timestamp};
+use crate::follow::Position;
 use crate::store::dir::{DirError, Durability, Lock};
 use crate::store::format::Read;
 use crate::store::index::{self, Entry};
@@ -20,6 +21,9 @@ struct Saved {
     adapter: HarnessId,
     run: Option<RunId>,
     log_offset: u64,
+    /// How far the harness's own record was read.
+    #[serde(default)]
+    followed: Option<Position>,
     state: State,
 }
 
@@ -44,6 +48,7 @@ pub(super) struct Session {
     pub(super) project: PathBuf,
     /// Lines of the log that could not be read.
     pub(super) damaged_lines: u64,
+    pub(super) followed: Option<Position>,
     tail: Tail,
     /// Held until the session is dropped; a reader holds none.
     lock: Option<Lock>,
@@ -75,6 +80,7 @@ impl Session {
             run: None,
             project: entry.project(),
             damaged_lines: 0,
+            followed: None,
             tail: log::tail(store.dir())?,
             lock,
             store,
@@ -83,6 +89,7 @@ impl Session {
             Some(Read::Ours(saved)) => {
                 session.state = saved.state;
                 session.run = saved.run;
+                session.followed = saved.followed;
                 // A log that became shorter was replaced; what it told is in the state already.
                 saved.log_offset.min(session.tail.bytes)
             }
@@ -157,6 +164,7 @@ impl Session {
             adapter: self.adapter.clone(),
             run: self.run.clone(),
             log_offset: self.tail.bytes,
+            followed: self.followed,
             state: self.state.clone(),
         };
         self.store.write_state(&saved, how)

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{
     BriefingChannel, CheckpointTrigger, CompactionTrigger, EventBody, StartSource, Timestamp,
-    TurnId,
+    Tokens, TurnId,
 };
+use crate::telemetry::Meter;
 
 /// Touched paths kept, newest last.
 const TOUCHED_LIMIT: usize = 100;
@@ -83,6 +84,9 @@ pub struct Attempt {
     pub briefed: Option<BriefingChannel>,
     /// No prompt and no end of a turn has come since.
     pub open: bool,
+    /// What the context held when it began, as reported.
+    #[serde(default)]
+    pub tokens_before: Option<Tokens>,
 }
 
 impl Attempt {
@@ -186,6 +190,8 @@ pub struct State {
     pub recovery: Option<Recovery>,
     pub session: SessionFacts,
     pub work: Work,
+    #[serde(default)]
+    pub context: Meter,
 }
 
 impl Default for State {
@@ -200,6 +206,7 @@ impl Default for State {
             recovery: None,
             session: SessionFacts::default(),
             work: Work::default(),
+            context: Meter::default(),
         }
     }
 }
@@ -248,9 +255,13 @@ impl State {
                 if mode.is_some() {
                     self.session.mode.clone_from(mode);
                 }
+                self.context.prompted(at);
                 self.close_attempt();
             }
-            EventBody::TurnStopped { .. } => self.close_attempt(),
+            EventBody::TurnStopped { .. } => {
+                self.context.answered();
+                self.close_attempt();
+            }
             EventBody::ToolStarted { tool, agent } => {
                 if agent.is_none() {
                     self.work.last_tool = Some(tool.clone());
@@ -267,6 +278,7 @@ impl State {
             }
             EventBody::CompactionCompleted { attempt, trigger } => {
                 self.complete_attempt(attempt, *trigger);
+                self.context.compacted(at);
             }
             EventBody::CheckpointCreated { .. } => self.checkpointed(body, at),
             EventBody::RecoveryInjected {
@@ -285,6 +297,12 @@ impl State {
                     at,
                 });
             }
+            EventBody::ContextSampled(sample) => self.context.apply(sample),
+            EventBody::ContextBoundary {
+                trigger,
+                before_tokens,
+                recorded_at,
+            } => self.bounded(*trigger, *before_tokens, *recorded_at),
             EventBody::Degraded { reason } => {
                 self.phase = Phase::Degraded {
                     reason: reason.clone(),
@@ -321,6 +339,11 @@ impl State {
             completed: false,
             briefed: None,
             open: true,
+            tokens_before: self
+                .context
+                .current
+                .as_ref()
+                .and_then(|sample| sample.used_tokens),
         });
     }
 
@@ -377,6 +400,17 @@ impl State {
         if has_capsule {
             self.phase = Phase::Recovered { generation, via };
         }
+    }
+
+    /// A record that does not say who asked takes the word of the attempt it ends.
+    fn bounded(&mut self, trigger: CompactionTrigger, before: Option<Tokens>, at: Timestamp) {
+        let attempt = self.attempt.as_ref().filter(|attempt| attempt.completed);
+        let trigger = match (trigger, attempt) {
+            (CompactionTrigger::Unknown, Some(attempt)) => attempt.trigger,
+            (told, _) => told,
+        };
+        let before = before.or(attempt.and_then(|attempt| attempt.tokens_before));
+        self.context.boundary(trigger, before, at);
     }
 
     fn touch(&mut self, wrote: &[String], at: Timestamp) {

@@ -1,0 +1,161 @@
+//! Reads what a harness says of its context, and records what is news.
+//!
+//! Called by hooks and by the status-line bridge, both within their time. Whatever cannot be read is logged and leaves
+//! the meter as it is: unknown is better than wrong.
+
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::place;
+use super::session::Session;
+use crate::adapter::gauge::{Gauge, Settings, Subject, gauge};
+use crate::event::{EventBody, EventSource, Timestamp};
+use crate::follow::{FollowError, Follower, Limits, Order};
+use crate::store::dir::DirError;
+use crate::telemetry::{Fact, Reading};
+
+/// A settings file larger than this is nobody's.
+const SETTINGS_LIMIT_BYTES: u64 = 1024 * 1024;
+
+/// Looks at the session's transcript, and records what it says that is new.
+pub(super) fn read_transcript(session: &mut Session, now: Timestamp) -> Result<(), DirError> {
+    let Some(gauge) = gauge(&session.adapter) else {
+        return Ok(());
+    };
+    let Some(path) = session.state.session.transcript.clone() else {
+        return Ok(());
+    };
+    let path = Path::new(&path);
+    if !path.is_absolute() || !(gauge.is_main)(path) {
+        return Ok(());
+    }
+    let mut follower = Follower::new(path, Limits::BRIEF, session.followed);
+    let facts = match facts(&mut follower, gauge, session) {
+        Ok(facts) => facts,
+        // Not written yet: a session begins without one.
+        Err(FollowError::Missing { .. }) => return Ok(()),
+        Err(error) => {
+            tracing::info!(%error, "the transcript is not read");
+            return Ok(());
+        }
+    };
+    session.followed = follower.position();
+    let mut model = session.state.session.model.clone();
+    for fact in facts {
+        match fact {
+            Fact::Model(name) => model = Some(name),
+            Fact::Boundary(boundary) => {
+                if session.state.context.is_news(&boundary, now) {
+                    let body = EventBody::ContextBoundary {
+                        trigger: boundary.trigger,
+                        before_tokens: boundary.before,
+                        recorded_at: boundary.at.unwrap_or(now).min(now),
+                    };
+                    session.record(body, EventSource::Transcript, now)?;
+                }
+            }
+            Fact::Reading(mut reading) => {
+                reading.model = reading.model.or_else(|| model.clone());
+                record(session, &reading, EventSource::Transcript, now)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The facts that are new, oldest first; of a run of readings only the last.
+fn facts(
+    follower: &mut Follower,
+    gauge: Gauge,
+    session: &Session,
+) -> Result<Vec<Fact>, FollowError> {
+    let subject = Subject {
+        session: &session.id,
+        model: session.state.session.model.as_deref(),
+    };
+    let mut found = Vec::new();
+    let mut damaged = 0_u64;
+    let mut is_backwards = false;
+    let progress = follower.poll(&mut |line, order| {
+        let parsed = (gauge.line)(line, subject);
+        damaged += u64::from(parsed.is_damaged);
+        is_backwards |= order == Order::NewestFirst;
+        let Some(fact) = parsed.fact else {
+            return ControlFlow::Continue(());
+        };
+        let is_reading = matches!(fact, Fact::Reading(_));
+        if is_reading && matches!(found.last(), Some(Fact::Reading(_))) {
+            found.pop();
+        }
+        found.push(fact);
+        // Nothing from before the newest reading can change what is shown.
+        if is_reading && order == Order::NewestFirst {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })?;
+    if damaged > 0 || progress.oversized > 0 {
+        tracing::info!(
+            damaged,
+            oversized = progress.oversized,
+            "lines of the transcript were passed over"
+        );
+    }
+    if is_backwards {
+        found.reverse();
+    }
+    Ok(found)
+}
+
+/// Records a reading if it is news; whether it was.
+pub(super) fn record(
+    session: &mut Session,
+    reading: &Reading,
+    source: EventSource,
+    now: Timestamp,
+) -> Result<bool, DirError> {
+    if let Some(sample) = session.state.context.offer(reading, now) {
+        session.record(EventBody::ContextSampled(sample), source, now)?;
+        return Ok(true);
+    }
+    session.state.context.confirm(reading, now);
+    Ok(false)
+}
+
+/// Takes note of the harness's own settings. Called from within the harness, whose environment tells.
+pub(super) fn read_knobs(session: &mut Session) {
+    let Some(gauge) = gauge(&session.adapter) else {
+        return;
+    };
+    let project = session.project.clone();
+    let found = (gauge.knobs)(&settings(&project));
+    session.state.context.knobs = found.knobs;
+    session.state.context.threshold = found.threshold;
+}
+
+/// The settings around this process, for a session of `project`.
+pub(super) fn settings(project: &Path) -> Settings<'_> {
+    Settings {
+        var: &variable,
+        read: &small_file,
+        project,
+    }
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    place::var(name)
+}
+
+fn small_file(path: &Path) -> Option<Vec<u8>> {
+    use std::io::Read as _;
+    let meta = std::fs::metadata(path).ok()?;
+    if !meta.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).ok()?;
+    file.take(SETTINGS_LIMIT_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
