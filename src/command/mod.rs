@@ -1,14 +1,19 @@
 //! The commands, one file each: the only place that wires IO to logic, and the only one that prints.
 
 mod briefing;
+mod capsules;
 mod checkpoint;
 mod choose;
 mod clock;
 mod context;
 mod dispatch;
+mod events;
 mod hook;
 mod log_file;
+mod note;
+mod packaging;
 mod place;
+mod report;
 mod run;
 mod session;
 mod stdin;

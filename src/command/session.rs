@@ -56,14 +56,14 @@ impl Session {
         entry: &Entry,
         patience: Duration,
     ) -> Result<Self, SessionError> {
-        let store = SessionStore::ensure(&index::open_context(layout, entry)?, &entry.session)?;
+        let store = SessionStore::ensure(&index::ensure_context(layout, entry)?, &entry.session)?;
         let lock = store.lock(patience)?;
         Self::load(store, entry, Some(lock))
     }
 
     /// Opens a session to look at it.
     pub(super) fn view(layout: &Layout, entry: &Entry) -> Result<Self, SessionError> {
-        let store = SessionStore::ensure(&index::open_context(layout, entry)?, &entry.session)?;
+        let store = SessionStore::open(&index::open_context(layout, entry)?, &entry.session)?;
         Self::load(store, entry, None)
     }
 
@@ -184,7 +184,7 @@ pub(super) fn append_only(
     event: Event,
     patience: Duration,
 ) -> Result<(), DirError> {
-    let store = SessionStore::ensure(&index::open_context(layout, entry)?, &entry.session)?;
+    let store = SessionStore::ensure(&index::ensure_context(layout, entry)?, &entry.session)?;
     let _lock = store.lock(patience)?;
     let tail = log::tail(store.dir())?;
     let event = Event {

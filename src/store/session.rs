@@ -31,6 +31,13 @@ impl SessionStore {
         })
     }
 
+    /// Opens a session's directory if there is one.
+    pub fn open(context: &Dir, session: &SessionId) -> Result<Self, DirError> {
+        Ok(Self {
+            dir: context.child(&session_key(session))?,
+        })
+    }
+
     pub fn lock(&self, patience: Duration) -> Result<Lock, DirError> {
         self.dir.lock(LOCK_FILE, patience)
     }

@@ -12,6 +12,7 @@ use crate::event::{HarnessId, RunId, SessionId, Timestamp};
 use crate::process::{self, Process};
 use crate::store::dir::{Dir, DirError, Durability};
 use crate::store::format::{self, Read};
+use crate::store::home;
 use crate::store::layout::Layout;
 
 const RECORD_FILE: &str = "run.json";
@@ -50,7 +51,7 @@ pub struct RunDir {
 impl RunDir {
     /// Makes the directory of a new run.
     pub fn create(layout: &Layout, id: &RunId) -> Result<Self, DirError> {
-        let runs = Dir::ensure_trusted(&layout.runs())?;
+        let runs = home::ensure_room(layout, home::RUNS)?;
         Ok(Self {
             dir: runs.ensure(id.as_str())?,
         })
@@ -65,7 +66,10 @@ impl RunDir {
         if !is_plain || id.as_str().is_empty() {
             return Ok(None);
         }
-        match Dir::open_trusted(&layout.runs()).and_then(|runs| runs.child(id.as_str())) {
+        let Some(runs) = home::open_room(layout, home::RUNS)? else {
+            return Ok(None);
+        };
+        match runs.child(id.as_str()) {
             Ok(dir) => Ok(Some(Self { dir })),
             Err(error) if error.is_missing() => Ok(None),
             Err(error) => Err(error),
@@ -123,8 +127,10 @@ impl RunDir {
 
 /// Removes everything a run has left.
 pub fn remove(layout: &Layout, id: &RunId) -> Result<(), DirError> {
-    let runs = Dir::open_trusted(&layout.runs())?;
-    remove_in(&runs, id.as_str())
+    match home::open_room(layout, home::RUNS)? {
+        Some(runs) => remove_in(&runs, id.as_str()),
+        None => Ok(()),
+    }
 }
 
 fn remove_in(runs: &Dir, name: &str) -> Result<(), DirError> {
@@ -139,7 +145,7 @@ fn remove_in(runs: &Dir, name: &str) -> Result<(), DirError> {
 
 /// Removes what runs left whose harn is gone.
 pub fn sweep(layout: &Layout) -> Result<(), DirError> {
-    let runs = Dir::ensure_trusted(&layout.runs())?;
+    let runs = home::ensure_room(layout, home::RUNS)?;
     for name in runs.names()? {
         let Ok(dir) = runs.child(&name) else { continue };
         let record = RunDir { dir }.read()?;
@@ -172,10 +178,8 @@ fn is_old(name: &str) -> bool {
 
 /// The live runs of this user.
 pub fn live(layout: &Layout) -> Result<Vec<(Run, Option<Speaker>)>, DirError> {
-    let runs = match Dir::open_trusted(&layout.runs()) {
-        Ok(runs) => runs,
-        Err(error) if error.is_missing() => return Ok(Vec::new()),
-        Err(error) => return Err(error),
+    let Some(runs) = home::open_room(layout, home::RUNS)? else {
+        return Ok(Vec::new());
     };
     let mut found = Vec::new();
     for name in runs.names()? {

@@ -4,6 +4,8 @@
 mod context;
 mod hook;
 mod layering;
+mod note;
+mod packaging;
 mod repo;
 mod run;
 mod support;
