@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod context;
+mod docs;
 mod hook;
 mod layering;
 mod note;
