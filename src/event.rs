@@ -237,7 +237,12 @@ pub enum EventBody {
         tag: String,
         via: BriefingChannel,
         chars: u64,
+        /// Length of the harness's transcript when the briefing was printed, in bytes; the proof is sought behind it.
+        #[serde(default)]
+        transcript_offset: Option<u64>,
     },
+    #[serde(rename = "context.recovery.delivered")]
+    RecoveryDelivered { attempt: String, tag: String },
     #[serde(rename = "context.degraded")]
     Degraded { reason: String },
 }

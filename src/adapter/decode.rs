@@ -77,6 +77,7 @@ pub fn decode(manifest: &Manifest, spec: &EventSpec, bytes: &[u8]) -> Result<Dec
         mode: wire.permission_mode.0,
         model: wire.model.0,
         signal,
+        delivery: None,
     })))
 }
 

@@ -59,7 +59,7 @@ pub(super) fn make(session: &mut Session, order: Order) -> Result<Capsule, Check
         bytes: bytes.len() as u64,
         truncated: capsule.truncated.clone(),
     };
-    session.record(created, order.source, order.at)?;
+    session.record(created, order.source, order.at);
     Ok(capsule)
 }
 

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::briefing;
-use super::checkpoint::{self, Order};
+use serde::{Deserialize, Serialize};
+
+use super::effect;
 use super::place;
 use super::session::{self, Session, SessionError};
 use super::stdin::{PayloadError, read_payload};
@@ -22,20 +23,17 @@ use crate::adapter::registry::{self, RegistryError};
 use crate::adapter::reply::{Decision, reply};
 use crate::cli::HookArgs;
 use crate::continuity::signal::HookInput;
-use crate::continuity::state::Said;
 use crate::continuity::step::{self, Effect};
 use crate::event::{Event, EventBody, EventSource, HarnessId, RunId, Timestamp};
 use crate::exit::Exit;
 use crate::process;
 use crate::store::Layout;
-use crate::store::dir::{DirError, Durability};
+use crate::store::dir::DirError;
+use crate::store::format::{self, Read};
 use crate::store::index::{self, Entry, Registration};
 use crate::store::layout::NoHome;
 use crate::supervisor::ownership::{self, Verdict};
 use crate::supervisor::run::{RunDir, Speaker};
-
-/// Of a two-second deadline, what git may take.
-const GIT_LIMIT: Duration = Duration::from_millis(1_500);
 
 /// Why a hook did nothing.
 #[derive(Debug, thiserror::Error)]
@@ -54,10 +52,15 @@ enum HookError {
     Store(#[from] DirError),
     #[error(transparent)]
     Session(#[from] SessionError),
-    #[error(transparent)]
-    Checkpoint(#[from] checkpoint::CheckpointError),
-    #[error("cannot print the reply: {0}")]
-    Print(io::Error),
+    #[error("the signal cannot be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// A signal that met a held lock.
+#[derive(Debug, Serialize, Deserialize)]
+struct Spooled {
+    at: Timestamp,
+    input: HookInput,
 }
 
 /// Runs the hook; the harness never learns of a failure.
@@ -289,56 +292,73 @@ impl Call<'_> {
                 source: EventSource::Hook,
                 body,
             };
-            session::append_only(self.layout, entry, event, self.patience)?;
+            match session::append_only(self.layout, entry, event, self.patience) {
+                Err(DirError::Locked(_)) => self.spool(entry)?,
+                appended => appended?,
+            }
         }
         Ok(())
     }
 
     fn step(&self, entry: &Entry, owner: Owner, watchdog: &Watchdog) -> Result<(), HookError> {
-        let mut session = Session::open(self.layout, entry, self.patience)?;
-        self.settle_owner(&mut session, owner)?;
-        self.follow(&mut session);
-        let mut durability = Durability::Atomic;
-        for effect in step::step(&session.state, self.input) {
-            match effect {
-                Effect::Record(body) => session.record(body, EventSource::Hook, self.now)?,
-                Effect::Checkpoint {
-                    trigger,
-                    instructions,
-                } => {
-                    durability = Durability::Synced;
-                    let order = Order {
-                        trigger,
-                        instructions,
-                        source: EventSource::Hook,
-                        at: self.now,
-                        git_limit: GIT_LIMIT,
-                    };
-                    checkpoint::make(&mut session, order)?;
-                }
-                Effect::Brief { via, attempt } => {
-                    durability = Durability::Synced;
-                    let prepared = briefing::prepare(&session, &attempt, self.now, GIT_LIMIT);
-                    watchdog.reply();
-                    let bytes = reply(self.spec, &Decision::Context(prepared.text.clone()));
-                    print(&bytes).map_err(HookError::Print)?;
-                    session.record(prepared.injected(attempt, via), EventSource::Hook, self.now)?;
-                    session.store.write_briefing(&prepared.text)?;
-                }
-                Effect::RememberRequest(text) => {
-                    self.remember(&mut session, Memory::Request, &text);
-                }
-                Effect::RememberSummary(text) => {
-                    self.remember(&mut session, Memory::Summary, &text);
-                }
+        let mut session = match Session::open(self.layout, entry, self.patience) {
+            Err(SessionError::Store(DirError::Locked(path))) => {
+                tracing::info!(path = %path.display(), "locked; the signal waits in the spool");
+                return self.spool(entry);
             }
-        }
+            opened => opened?,
+        };
+        self.settle_owner(&mut session, owner);
+        self.carry_out_spooled(&mut session);
+        let mut print = |text: &str| {
+            watchdog.reply();
+            print(&reply(self.spec, &Decision::Context(text.to_owned())))
+        };
+        let durability = effect::carry_out(
+            self.layout,
+            &mut session,
+            self.input,
+            self.now,
+            Some(&mut print),
+        );
         session.save(durability)?;
         Ok(())
     }
 
+    /// Leaves the signal for whoever holds the lock next.
+    fn spool(&self, entry: &Entry) -> Result<(), HookError> {
+        let spooled = Spooled {
+            at: self.now,
+            input: self.input.clone(),
+        };
+        let store = Session::store(self.layout, entry)?;
+        store.spool(&format::SPOOLED.write(&spooled)?)?;
+        Ok(())
+    }
+
+    fn carry_out_spooled(&self, session: &mut Session) {
+        let left = session.store.spooled().unwrap_or_else(|error| {
+            tracing::warn!(%error, "the spool cannot be read");
+            Vec::new()
+        });
+        for (name, bytes) in left {
+            match format::SPOOLED.read::<Spooled>(&bytes) {
+                Read::Ours(spooled) => {
+                    effect::carry_out(self.layout, session, &spooled.input, spooled.at, None);
+                }
+                Read::Newer(_) => continue,
+                Read::Foreign | Read::Damaged(_) => {
+                    tracing::warn!(name, "a damaged file in the spool is dropped");
+                }
+            }
+            if let Err(error) = session.store.unspool(&name) {
+                tracing::warn!(%error, "a spooled signal stays, and will count twice");
+            }
+        }
+    }
+
     /// Says once that a session below a run is not the run's own.
-    fn settle_owner(&self, session: &mut Session, owner: Owner) -> Result<(), HookError> {
+    fn settle_owner(&self, session: &mut Session, owner: Owner) {
         match owner {
             Owner::Run(id) => session.run = Some(id),
             Owner::Nobody => session.run = None,
@@ -346,49 +366,11 @@ impl Call<'_> {
                 session.run = None;
                 if session.state.session.started_at.is_none() {
                     let nested = EventBody::SessionNested { outer_run };
-                    session.record(nested, EventSource::Hook, self.now)?;
+                    session.record(nested, EventSource::Hook, self.now);
                 }
             }
         }
-        Ok(())
     }
-
-    /// The agent moves; where it stands is where git facts come from.
-    fn follow(&self, session: &mut Session) {
-        let facts = &mut session.state.session;
-        for (mine, told) in [
-            (&mut facts.cwd, &self.input.cwd),
-            (&mut facts.transcript, &self.input.transcript),
-        ] {
-            if told.is_some() && self.input.agent.is_none() {
-                mine.clone_from(told);
-            }
-        }
-    }
-
-    fn remember(&self, session: &mut Session, memory: Memory, text: &str) {
-        if !place::config_or_default(self.layout).capture.prompts {
-            return;
-        }
-        let (slot, limit) = match memory {
-            Memory::Request => (
-                &mut session.state.work.request,
-                crate::continuity::capsule::REQUEST_CHARS,
-            ),
-            Memory::Summary => (
-                &mut session.state.work.summary,
-                crate::continuity::capsule::SUMMARY_CHARS,
-            ),
-        };
-        let text = crate::continuity::mask::mask(&crate::text::shorten(text, limit));
-        *slot = Some(Said { text, at: self.now });
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Memory {
-    Request,
-    Summary,
 }
 
 /// The one write to stdout: a whole document or nothing.

@@ -56,9 +56,14 @@ impl Session {
         entry: &Entry,
         patience: Duration,
     ) -> Result<Self, SessionError> {
-        let store = SessionStore::ensure(&index::ensure_context(layout, entry)?, &entry.session)?;
+        let store = Self::store(layout, entry)?;
         let lock = store.lock(patience)?;
         Self::load(store, entry, Some(lock))
+    }
+
+    /// A session's directory alone, for those who write what needs no lock.
+    pub(super) fn store(layout: &Layout, entry: &Entry) -> Result<SessionStore, DirError> {
+        SessionStore::ensure(&index::ensure_context(layout, entry)?, &entry.session)
     }
 
     /// Opens a session to look at it.
@@ -75,7 +80,10 @@ impl Session {
             run: None,
             project: entry.project(),
             damaged_lines: 0,
-            tail: log::tail(store.dir())?,
+            tail: log::tail(store.dir()).unwrap_or_else(|error| {
+                tracing::error!(%error, "the event log cannot be read");
+                Tail::default()
+            }),
             lock,
             store,
         };
@@ -99,13 +107,15 @@ impl Session {
             }
             Some(Read::Foreign) | None => 0,
         };
-        session.fold_from(offset)?;
+        if let Err(error) = session.fold_from(offset) {
+            tracing::error!(%error, "going on without the newest events");
+        }
         let newest = session.store.generations()?.last().copied().unwrap_or(0);
         session.state.generation = session.state.generation.max(newest);
         Ok(session)
     }
 
-    fn fold_from(&mut self, mut offset: u64) -> Result<(), SessionError> {
+    fn fold_from(&mut self, mut offset: u64) -> Result<(), DirError> {
         loop {
             let batch = log::read_from(self.store.dir(), offset)?;
             for event in &batch.events {
@@ -122,19 +132,20 @@ impl Session {
         }
     }
 
-    /// Appends one event and applies it.
-    pub(super) fn record(
-        &mut self,
-        body: EventBody,
-        source: EventSource,
-        at: Timestamp,
-    ) -> Result<(), DirError> {
+    /// Applies one event and appends it. A log that cannot be written is told and keeps nothing else from happening.
+    pub(super) fn record(&mut self, body: EventBody, source: EventSource, at: Timestamp) {
         self.state.apply(&body, at);
         let event = self.event(body, source, at);
-        self.tail.bytes = log::append(self.store.dir(), self.tail, std::slice::from_ref(&event))?;
-        self.tail.is_whole = true;
-        self.tail.last_seq = event.seq;
-        Ok(())
+        match log::append(self.store.dir(), self.tail, std::slice::from_ref(&event)) {
+            Ok(bytes) => {
+                self.tail = Tail {
+                    bytes,
+                    last_seq: event.seq,
+                    is_whole: true,
+                }
+            }
+            Err(error) => tracing::error!(%error, seq = event.seq, "an event is not in the log"),
+        }
     }
 
     fn event(&self, body: EventBody, source: EventSource, at: Timestamp) -> Event {

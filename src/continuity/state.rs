@@ -65,7 +65,10 @@ pub struct Recovery {
     pub state: RecoveryState,
     pub via: BriefingChannel,
     pub tag: String,
+    pub attempt: String,
     pub generation: Option<u64>,
+    /// Length of the transcript when it was printed, in bytes.
+    pub transcript_offset: Option<u64>,
     pub at: Timestamp,
 }
 
@@ -269,21 +272,11 @@ impl State {
                 self.complete_attempt(attempt, *trigger);
             }
             EventBody::CheckpointCreated { .. } => self.checkpointed(body, at),
-            EventBody::RecoveryInjected {
-                attempt,
-                generation,
-                tag,
-                via,
-                chars: _,
-            } => {
-                self.injected(attempt, *generation, *via);
-                self.recovery = Some(Recovery {
-                    state: RecoveryState::Injected,
-                    via: *via,
-                    tag: tag.clone(),
-                    generation: *generation,
-                    at,
-                });
+            EventBody::RecoveryInjected { .. } => self.injected(body, at),
+            EventBody::RecoveryDelivered { tag, attempt: _ } => {
+                if let Some(recovery) = self.recovery.as_mut().filter(|it| it.tag == *tag) {
+                    recovery.state = RecoveryState::Delivered;
+                }
             }
             EventBody::Degraded { reason } => {
                 self.phase = Phase::Degraded {
@@ -368,15 +361,38 @@ impl State {
         };
     }
 
-    fn injected(&mut self, id: &str, generation: Option<u64>, via: BriefingChannel) {
-        let mut has_capsule = false;
-        if let Some(attempt) = self.attempt.as_mut().filter(|attempt| attempt.id == id) {
-            attempt.briefed = Some(via);
-            has_capsule = attempt.generation.is_some();
-        }
+    fn injected(&mut self, body: &EventBody, at: Timestamp) {
+        let EventBody::RecoveryInjected {
+            attempt: id,
+            generation,
+            tag,
+            via,
+            transcript_offset,
+            ..
+        } = body
+        else {
+            return;
+        };
+        let attempt = self.attempt.as_mut().filter(|attempt| attempt.id == *id);
+        let has_capsule = attempt.is_some_and(|attempt| {
+            attempt.briefed = Some(*via);
+            attempt.generation.is_some()
+        });
         if has_capsule {
-            self.phase = Phase::Recovered { generation, via };
+            self.phase = Phase::Recovered {
+                generation: *generation,
+                via: *via,
+            };
         }
+        self.recovery = Some(Recovery {
+            state: RecoveryState::Injected,
+            via: *via,
+            tag: tag.clone(),
+            attempt: id.clone(),
+            generation: *generation,
+            transcript_offset: *transcript_offset,
+            at,
+        });
     }
 
     fn touch(&mut self, wrote: &[String], at: Timestamp) {

@@ -5,10 +5,12 @@
 //!
 //! Rules worth knowing: signals of one compaction are joined by the harness's turn id; a pre-signal that comes again
 //! within one attempt makes no second capsule; the next attempt always makes a new one; a manual checkpoint never
-//! stands in for it; one briefing per attempt; a post-signal without a capsule is `degraded` and still briefed.
+//! stands in for it; one briefing per attempt; a
+//! second one only if the harness's own record proves that it did not take the first; a post-signal without a capsule is
+//! `degraded` and still briefed.
 
-use super::signal::{HookInput, Signal};
-use super::state::State;
+use super::signal::{Delivery, HookInput, Signal};
+use super::state::{RecoveryState, State};
 use crate::event::{
     BriefingChannel, CheckpointTrigger, CompactionTrigger, EventBody, PromptOrigin, StartSource,
 };
@@ -43,6 +45,28 @@ pub fn step(state: &State, input: &HookInput) -> Vec<Effect> {
     if input.agent.is_some() {
         return step_agent(input);
     }
+    let mut effects = delivered(state, input);
+    effects.extend(step_main(state, input));
+    effects
+}
+
+/// Says once that the newest briefing arrived.
+fn delivered(state: &State, input: &HookInput) -> Vec<Effect> {
+    match (&state.recovery, input.delivery) {
+        (Some(recovery), Some(Delivery::Delivered))
+            if recovery.state == RecoveryState::Injected =>
+        {
+            let (attempt, tag) = (recovery.attempt.clone(), recovery.tag.clone());
+            vec![Effect::Record(EventBody::RecoveryDelivered {
+                attempt,
+                tag,
+            })]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn step_main(state: &State, input: &HookInput) -> Vec<Effect> {
     match &input.signal {
         Signal::SessionStarted { source } => start(state, input, *source),
         Signal::SessionEnded { reason } => {
@@ -149,6 +173,13 @@ fn prompt(state: &State, input: &HookInput, text: &str, origin: PromptOrigin) ->
         && attempt.briefed.is_none()
     {
         effects.push(brief(BriefingChannel::Prompt, &attempt.id));
+    }
+    // It was printed, the model has replied since, and its tag is nowhere: the harness did not take it.
+    if let (Some(recovery), Some(Delivery::Absent)) = (&state.recovery, input.delivery)
+        && recovery.state == RecoveryState::Injected
+        && recovery.via == BriefingChannel::SessionStart
+    {
+        effects.push(brief(BriefingChannel::Prompt, &recovery.attempt));
     }
     effects.push(Effect::Record(EventBody::PromptSubmitted {
         turn: input.turn.clone(),

@@ -49,13 +49,13 @@ impl Bench {
                 Effect::Brief { via, attempt } => {
                     self.done.push(format!("brief {attempt} {via:?}"));
                     let generation = self.state.attempt.as_ref().and_then(|it| it.generation);
-                    let tag = String::new();
                     self.record(EventBody::RecoveryInjected {
                         attempt,
                         generation,
-                        tag,
+                        tag: "tag".into(),
                         via,
                         chars: 1,
+                        transcript_offset: None,
                     });
                 }
                 Effect::RememberRequest(_) | Effect::RememberSummary(_) => {}
@@ -84,6 +84,7 @@ fn input(turn: Option<&str>, signal: Signal) -> HookInput {
         mode: None,
         model: None,
         signal,
+        delivery: None,
     }
 }
 
@@ -250,6 +251,28 @@ fn the_prompt_is_the_second_chance_when_nothing_was_printed() {
         .filter(|it| it.starts_with("brief"))
         .collect();
     assert_eq!(briefs, ["brief a1 Prompt"]);
+}
+
+#[test]
+fn a_briefing_is_repeated_once_and_only_on_proof_that_the_first_was_not_taken() {
+    let mut bench = Bench::default();
+    bench.turn("t", pre()).turn("t", compacted()).take();
+    let mut prompt = |delivery| {
+        bench.send(&HookInput {
+            delivery,
+            ..input(Some("t2"), prompted())
+        });
+        bench.take()
+    };
+    assert_eq!(prompt(None), ["prompt.submitted"]);
+    assert_eq!(
+        prompt(Some(Delivery::Absent)),
+        ["brief a1 Prompt", "prompt.submitted"]
+    );
+    assert_eq!(prompt(Some(Delivery::Absent)), ["prompt.submitted"]);
+    let delivered = ["context.recovery.delivered", "prompt.submitted"];
+    assert_eq!(prompt(Some(Delivery::Delivered)), delivered);
+    assert_eq!(prompt(Some(Delivery::Delivered)), ["prompt.submitted"]);
 }
 
 #[test]

@@ -10,11 +10,14 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::dir::{Dir, DirError, Durability, Lock};
 use super::format::{self, Read};
 use super::layout::{
-    BRIEFING_FILE, CAPSULES_DIR, LOCK_FILE, STATE_FILE, capsule_file, generation_of, session_key,
+    BRIEFING_FILE, CAPSULES_DIR, LOCK_FILE, SPOOL_DIR, STATE_FILE, capsule_file, generation_of,
+    session_key,
 };
 use crate::event::SessionId;
 
 const STATE_LIMIT_BYTES: u64 = 1024 * 1024;
+/// A prompt can be as large as a payload.
+const SPOOLED_LIMIT_BYTES: u64 = 64 * 1024 * 1024;
 const CAPSULE_LIMIT_BYTES: u64 = 256 * 1024;
 
 /// An open session directory.
@@ -110,6 +113,37 @@ impl SessionStore {
             .path()
             .join(CAPSULES_DIR)
             .join(capsule_file(generation))
+    }
+
+    /// Leaves something for the next process that gets the lock.
+    pub fn spool(&self, bytes: &[u8]) -> Result<(), DirError> {
+        let spool = self.dir.ensure(SPOOL_DIR)?;
+        let name = format!("{}.json", uuid::Uuid::now_v7());
+        spool.replace(&name, bytes, Durability::Atomic)
+    }
+
+    /// What was left, oldest first, by name.
+    pub fn spooled(&self) -> Result<Vec<(String, Vec<u8>)>, DirError> {
+        let spool = match self.dir.child(SPOOL_DIR) {
+            Ok(spool) => spool,
+            Err(error) if error.is_missing() => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut names = spool.names()?;
+        // A UUID v7 begins with its time.
+        names.sort_unstable();
+        let mut left = Vec::new();
+        for name in names.into_iter().filter(|name| !name.starts_with('.')) {
+            if let Some(bytes) = spool.read(&name, SPOOLED_LIMIT_BYTES)? {
+                left.push((name, bytes));
+            }
+        }
+        Ok(left)
+    }
+
+    /// Takes one spooled file away; it has been carried out.
+    pub fn unspool(&self, name: &str) -> Result<(), DirError> {
+        self.dir.child(SPOOL_DIR)?.remove(name)
     }
 
     /// Keeps the newest briefing for people to read.

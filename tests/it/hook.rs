@@ -497,3 +497,148 @@ fn a_secret_in_a_prompt_is_masked_everywhere() {
     grep.args(["-rl", &secret]).arg(env.root());
     assert_eq!(env.run(grep, b"").code, 1);
 }
+
+/// A transcript of the session's own, in which tests write what the client would.
+fn transcript(env: &TestEnv, text: &str) -> PathBuf {
+    let path = env.write("transcript.jsonl", "");
+    fs::File::options()
+        .append(true)
+        .open(&path)
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
+    path
+}
+
+const REPLY: &str = "{\"type\":\"assistant\",\"isSidechain\":false,\"message\":{}}\n";
+
+fn append(path: &Path, text: &str) {
+    fs::File::options()
+        .append(true)
+        .open(path)
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
+}
+
+#[test]
+fn a_briefing_is_delivered_when_its_tag_stands_in_the_transcript() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    let path = transcript(&env, REPLY);
+    session.work_and_announce();
+    let start = json!({"source": "compact", "prompt_id": "t2", "transcript_path": path});
+    let briefing = context_of(&session.send("SessionStart", &start)).unwrap();
+    let tag = briefing.split_whitespace().next().unwrap();
+    append(
+        &path,
+        &format!("{{\"type\":\"attachment\",\"content\":\"{tag} Work state\"}}\n{REPLY}"),
+    );
+    session.quiet("Stop", &json!({"prompt_id": "t3", "transcript_path": path}));
+    let delivered = session.events().pop().unwrap();
+    let types = session.event_types();
+    assert_eq!(
+        types[types.len() - 2..],
+        ["context.recovery.delivered", "turn.stopped"]
+    );
+    assert_eq!(delivered["type"], "turn.stopped");
+    session.quiet(
+        "UserPromptSubmit",
+        &json!({"prompt": "x", "transcript_path": path}),
+    );
+}
+
+#[test]
+fn a_briefing_that_provably_was_not_taken_comes_again_once_with_the_prompt() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    let path = transcript(&env, REPLY);
+    session.work_and_announce();
+    let start = json!({"source": "compact", "prompt_id": "t2", "transcript_path": path});
+    assert!(context_of(&session.send("SessionStart", &start)).is_some());
+    let prompt = json!({"prompt": "go on", "prompt_id": "t3", "transcript_path": path});
+    // No reply since: the transcript may simply be late.
+    session.quiet("UserPromptSubmit", &prompt);
+    append(&path, REPLY);
+    let again = session.send("UserPromptSubmit", &prompt);
+    let document: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(
+        document["hookSpecificOutput"]["hookEventName"],
+        "UserPromptSubmit"
+    );
+    append(&path, REPLY);
+    session.quiet("UserPromptSubmit", &prompt);
+}
+
+#[test]
+fn a_fifo_in_the_transcripts_place_is_not_waited_for() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    let path = transcript(&env, REPLY);
+    session.work_and_announce();
+    let start = json!({"source": "compact", "prompt_id": "t2", "transcript_path": path});
+    assert!(context_of(&session.send("SessionStart", &start)).is_some());
+    fs::remove_file(&path).unwrap();
+    nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    session.quiet("Stop", &json!({"prompt_id": "t3", "transcript_path": path}));
+    assert_eq!(
+        session.event_types().last().map(String::as_str),
+        Some("turn.stopped")
+    );
+}
+
+#[test]
+fn a_signal_that_meets_a_held_lock_waits_for_the_next_holder() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    session.quiet("SessionStart", &json!({"source": "startup"}));
+    let lock = fs::File::options()
+        .write(true)
+        .open(session.dir().join("lock"))
+        .unwrap();
+    lock.lock().unwrap();
+    session.quiet(
+        "UserPromptSubmit",
+        &json!({"prompt": "fix the parser", "prompt_id": "t1"}),
+    );
+    session.quiet(
+        "PostToolUse",
+        &json!({"tool_name": "Bash", "prompt_id": "t1"}),
+    );
+    assert_eq!(session.event_types(), ["session.started"]);
+    drop(lock);
+    session.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t2"}));
+    assert_eq!(
+        session.event_types()[1..],
+        [
+            "prompt.submitted",
+            "tool.finished",
+            "context.compaction.started",
+            "context.checkpoint.created"
+        ]
+    );
+    assert!(session.briefing().unwrap().contains("> fix the parser"));
+    assert_eq!(
+        fs::read_dir(session.dir().join("spool")).unwrap().count(),
+        0
+    );
+}
+
+#[test]
+fn a_broken_event_log_keeps_no_checkpoint_and_no_briefing_back() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    session.quiet(
+        "UserPromptSubmit",
+        &json!({"prompt": "fix the parser", "prompt_id": "t1"}),
+    );
+    fs::remove_file(session.dir().join("events.ndjson")).unwrap();
+    fs::create_dir(session.dir().join("events.ndjson")).unwrap();
+    session.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t2"}));
+    assert!(session.dir().join("capsules/000001.json").exists());
+    let briefing = session.briefing().unwrap();
+    assert!(
+        briefing.starts_with("[harn:g1:") && briefing.contains("> fix the parser"),
+        "{briefing}"
+    );
+}
