@@ -147,6 +147,10 @@ pub enum CheckpointTrigger {
     PreCompact,
     /// A person or a script asked for it.
     Manual,
+    /// A compaction was reported that nothing had announced: what was kept along the way became a checkpoint.
+    Late,
+    /// Kept along the way, one file, no generation.
+    Rolling,
 }
 
 /// The channel a briefing went out on.
@@ -207,6 +211,10 @@ pub enum EventBody {
         ok: bool,
         wrote: Vec<String>,
     },
+    #[serde(rename = "agent.started")]
+    AgentStarted { agent: String, kind: Option<String> },
+    #[serde(rename = "agent.stopped")]
+    AgentStopped { agent: String },
     #[serde(rename = "permission.requested")]
     PermissionRequested { tool: String, agent: Option<String> },
     #[serde(rename = "context.checkpoint.created")]

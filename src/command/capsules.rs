@@ -115,6 +115,8 @@ fn row_text(row: &RowWire) -> String {
     let trigger = match trigger {
         CheckpointTrigger::PreCompact => "pre compact",
         CheckpointTrigger::Manual => "manual",
+        CheckpointTrigger::Late => "late",
+        CheckpointTrigger::Rolling => "rolling",
     };
     let branch = row.branch.as_deref().unwrap_or("-");
     let commit: String = row

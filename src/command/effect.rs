@@ -73,6 +73,17 @@ pub(super) fn carry_out(
                     tracing::warn!(%error, "the briefing is not kept for people");
                 }
             }
+            Effect::Roll { with_git } => {
+                let git_limit = with_git.then_some(GIT_LIMIT);
+                if let Err(error) = checkpoint::roll(session, at, git_limit) {
+                    tracing::warn!(%error, "the rolling capsule is not kept");
+                }
+            }
+            Effect::PromoteRolling => {
+                if let Err(error) = checkpoint::promote(session, at) {
+                    tracing::warn!(%error, "the rolling capsule is not made a checkpoint");
+                }
+            }
             Effect::RememberRequest(text) => {
                 if let Some(said) = said(layout, &text, REQUEST_CHARS, at) {
                     session.state.work.request = Some(said);

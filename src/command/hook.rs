@@ -114,16 +114,24 @@ fn answer(layout: &Layout, args: &HookArgs) -> Result<(), HookError> {
         patience,
     };
     let entry = call.entry()?;
-    if matches!(
-        spec.signal,
-        SignalKind::ToolStarted | SignalKind::ToolFinished
-    ) || matches!(
-        spec.signal,
-        SignalKind::ToolFailed | SignalKind::PermissionRequested
-    ) {
-        return call.append(&entry, &owner);
+    if is_plain_event(spec.signal) {
+        call.append(&entry, &owner)
+    } else {
+        call.step(&entry, owner, &watchdog)
     }
-    call.step(&entry, owner, &watchdog)
+}
+
+/// Events that change no phase, so that no state has to be read for them.
+fn is_plain_event(signal: SignalKind) -> bool {
+    matches!(
+        signal,
+        SignalKind::ToolStarted
+            | SignalKind::ToolFinished
+            | SignalKind::ToolFailed
+            | SignalKind::PermissionRequested
+            | SignalKind::AgentStarted
+            | SignalKind::AgentStopped
+    )
 }
 
 /// How long a harness may wait for harn, by event.
@@ -132,7 +140,9 @@ fn deadline(signal: SignalKind) -> Duration {
         SignalKind::ToolStarted
         | SignalKind::ToolFinished
         | SignalKind::ToolFailed
-        | SignalKind::PermissionRequested => 300,
+        | SignalKind::PermissionRequested
+        | SignalKind::AgentStarted
+        | SignalKind::AgentStopped => 300,
         SignalKind::PromptSubmitted => 500,
         SignalKind::SessionEnded => 1_000,
         SignalKind::SessionStarted

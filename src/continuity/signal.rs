@@ -66,6 +66,13 @@ pub enum Signal {
     PermissionRequested {
         tool: String,
     },
+    AgentStarted {
+        agent: String,
+        kind: Option<String>,
+    },
+    AgentStopped {
+        agent: String,
+    },
     CompactionAnnounced {
         trigger: CompactionTrigger,
         instructions: Option<String>,

@@ -159,6 +159,17 @@ pub struct Work {
     pub notes: Vec<Note>,
     pub touched: Vec<Touched>,
     pub last_tool: Option<String>,
+    /// Sub-agents that were started and have not stopped.
+    #[serde(default)]
+    pub in_flight: Vec<InFlight>,
+}
+
+/// A sub-agent at work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InFlight {
+    pub agent: String,
+    pub kind: Option<String>,
+    pub at: Timestamp,
 }
 
 /// Facts about the session that the harness reported.
@@ -240,6 +251,7 @@ impl State {
             }
             EventBody::SessionEnded { reason: _ } => {
                 self.session.ended = true;
+                self.work.in_flight.clear();
                 self.close_attempt();
             }
             EventBody::PromptSubmitted {
@@ -260,6 +272,14 @@ impl State {
                 }
             }
             EventBody::ToolFinished { wrote, .. } => self.touch(wrote, at),
+            EventBody::AgentStarted { agent, kind } => {
+                self.work.in_flight.retain(|it| it.agent != *agent);
+                let (agent, kind) = (agent.clone(), kind.clone());
+                self.work.in_flight.push(InFlight { agent, kind, at });
+            }
+            EventBody::AgentStopped { agent } => {
+                self.work.in_flight.retain(|it| it.agent != *agent);
+            }
             EventBody::PermissionRequested { .. } | EventBody::SessionNested { .. } => {}
             EventBody::CompactionStarted {
                 attempt,
@@ -348,6 +368,10 @@ impl State {
             bytes: *bytes,
             truncated: truncated.clone(),
         });
+        if *trigger == CheckpointTrigger::Late {
+            // Made after the fact: it stands for no attempt.
+            return;
+        }
         let mut joined = None;
         if *trigger == CheckpointTrigger::PreCompact
             && let Some(attempt) = self.attempt.as_mut().filter(|attempt| attempt.open)

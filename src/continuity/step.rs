@@ -25,6 +25,10 @@ pub enum Effect {
         trigger: CheckpointTrigger,
         instructions: Option<String>,
     },
+    /// Keep the work along the way: no generation, no phase. With git only where that costs the user no time.
+    Roll { with_git: bool },
+    /// Make the rolling capsule a generation, because its compaction went by unannounced.
+    PromoteRolling,
     /// Print a briefing for the attempt, then record that.
     Brief {
         via: BriefingChannel,
@@ -82,6 +86,7 @@ fn step_main(state: &State, input: &HookInput) -> Vec<Effect> {
             };
             let mut effects = vec![Effect::Record(stopped)];
             effects.extend(last_message.clone().map(Effect::RememberSummary));
+            effects.push(Effect::Roll { with_git: true });
             effects
         }
         Signal::CompactionAnnounced {
@@ -92,6 +97,8 @@ fn step_main(state: &State, input: &HookInput) -> Vec<Effect> {
         Signal::ToolStarted { .. }
         | Signal::ToolFinished { .. }
         | Signal::PermissionRequested { .. }
+        | Signal::AgentStarted { .. }
+        | Signal::AgentStopped { .. }
         | Signal::Other => step_agent(input),
     }
 }
@@ -119,6 +126,15 @@ fn step_agent(input: &HookInput) -> Vec<Effect> {
             vec![Effect::Record(EventBody::PermissionRequested {
                 tool: tool.clone(),
                 agent,
+            })]
+        }
+        Signal::AgentStarted { agent, kind } => {
+            let (agent, kind) = (agent.clone(), kind.clone());
+            vec![Effect::Record(EventBody::AgentStarted { agent, kind })]
+        }
+        Signal::AgentStopped { agent } => {
+            vec![Effect::Record(EventBody::AgentStopped {
+                agent: agent.clone(),
             })]
         }
         Signal::SessionStarted { .. }
@@ -189,6 +205,7 @@ fn prompt(state: &State, input: &HookInput, text: &str, origin: PromptOrigin) ->
     if origin == PromptOrigin::User {
         effects.push(Effect::RememberRequest(text.to_owned()));
     }
+    effects.push(Effect::Roll { with_git: false });
     effects
 }
 
@@ -235,11 +252,15 @@ fn reported(state: &State, input: &HookInput, trigger: CompactionTrigger) -> Vec
         Some(attempt) => {
             let mut effects = vec![completed(attempt.id.clone(), attempt.trigger)];
             if attempt.generation.is_none() {
-                effects.push(degraded);
+                effects.extend([degraded, Effect::PromoteRolling]);
             }
             effects
         }
-        None => vec![completed(state.next_attempt_id(), trigger), degraded],
+        None => vec![
+            completed(state.next_attempt_id(), trigger),
+            degraded,
+            Effect::PromoteRolling,
+        ],
     }
 }
 

@@ -58,7 +58,11 @@ impl Bench {
                         transcript_offset: None,
                     });
                 }
-                Effect::RememberRequest(_) | Effect::RememberSummary(_) => {}
+                Effect::PromoteRolling => {
+                    self.done.push("promote".to_owned());
+                    self.checkpoint(CheckpointTrigger::Late);
+                }
+                Effect::RememberRequest(_) | Effect::RememberSummary(_) | Effect::Roll { .. } => {}
             }
         }
     }
@@ -226,6 +230,7 @@ fn a_compaction_without_a_checkpoint_is_degraded_and_still_briefed() {
             "session.started",
             "context.compaction.completed",
             "context.degraded",
+            "promote",
             "brief a1 SessionStart",
         ]
     );

@@ -10,8 +10,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::dir::{Dir, DirError, Durability, Lock};
 use super::format::{self, Read};
 use super::layout::{
-    BRIEFING_FILE, CAPSULES_DIR, LOCK_FILE, SPOOL_DIR, STATE_FILE, capsule_file, generation_of,
-    session_key,
+    BRIEFING_FILE, CAPSULES_DIR, LOCK_FILE, ROLLING_FILE, SPOOL_DIR, STATE_FILE, capsule_file,
+    generation_of, session_key,
 };
 use crate::event::SessionId;
 
@@ -106,6 +106,15 @@ impl SessionStore {
             Err(error) if error.is_missing() => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The one capsule without a generation, replaced as the work goes on.
+    pub fn write_rolling(&self, bytes: &[u8]) -> Result<(), DirError> {
+        self.dir.replace(ROLLING_FILE, bytes, Durability::Atomic)
+    }
+
+    pub fn read_rolling(&self) -> Result<Option<Vec<u8>>, DirError> {
+        self.dir.read(ROLLING_FILE, CAPSULE_LIMIT_BYTES)
     }
 
     pub fn capsule_path(&self, generation: u64) -> PathBuf {

@@ -642,3 +642,63 @@ fn a_broken_event_log_keeps_no_checkpoint_and_no_briefing_back() {
         "{briefing}"
     );
 }
+
+#[test]
+fn an_unannounced_compaction_is_briefed_from_what_was_kept_along_the_way() {
+    let env = TestEnv::new();
+    let head = env.git_init();
+    let session = Session::new(&env);
+    session.quiet("SessionStart", &json!({"source": "startup"}));
+    session.quiet(
+        "UserPromptSubmit",
+        &json!({"prompt": "fix the parser", "prompt_id": "t1"}),
+    );
+    session.quiet(
+        "Stop",
+        &json!({"last_assistant_message": "Done.", "prompt_id": "t1"}),
+    );
+    let briefing = session.briefing().unwrap();
+    for part in [
+        "[harn:g1:",
+        "which predates it",
+        "> fix the parser",
+        "branch main, HEAD ",
+    ] {
+        assert!(briefing.contains(part), "{part} is not in\n{briefing}");
+    }
+    let capsule: Value =
+        serde_json::from_slice(&fs::read(session.dir().join("capsules/000001.json")).unwrap())
+            .unwrap();
+    assert_eq!(
+        (&capsule["trigger"], &capsule["repo"]["head"]["commit"]),
+        (&json!("late"), &json!(head))
+    );
+}
+
+#[test]
+fn sub_agents_in_flight_are_named_and_those_that_stopped_are_not() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    session.quiet(
+        "UserPromptSubmit",
+        &json!({"prompt": "go", "prompt_id": "t1"}),
+    );
+    for (agent, kind) in [("a1", "reviewer"), ("a2", "tester")] {
+        session.quiet(
+            "SubagentStart",
+            &json!({"agent_id": agent, "agent_type": kind}),
+        );
+    }
+    session.quiet(
+        "SubagentStop",
+        &json!({"agent_id": "a1", "agent_type": "reviewer"}),
+    );
+    // The summarising agent of the compaction itself.
+    session.quiet("SubagentStop", &json!({"agent_type": ""}));
+    session.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t2"}));
+    let briefing = session.briefing().unwrap();
+    assert!(
+        briefing.contains("In flight at the checkpoint:\n- sub-agent a2 (tester)\n"),
+        "{briefing}"
+    );
+}
