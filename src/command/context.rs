@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::choose::choose_or_complain;
 use super::dispatch::{complain, say, say_json};
 use super::session::Session;
-use super::{briefing, capsules, checkpoint, clock, note, place, report};
+use super::{briefing, capsules, checkpoint, clock, note, place, report, verify};
 use crate::adapter::manifest::{Dimension, Support};
 use crate::adapter::registry;
 use crate::cli::{CheckpointArgs, ContextArgs, ContextCommand, SessionArgs, ShowArgs, StatusArgs};
@@ -39,6 +39,7 @@ pub(super) fn run(args: &ContextArgs) -> anyhow::Result<Exit> {
         ContextCommand::Checkpoint(args) => &args.session,
         ContextCommand::List(args) => &args.session,
         ContextCommand::Diff(args) => &args.session,
+        ContextCommand::Verify(args) => &args.session,
     };
     let cwd = std::env::current_dir().context("cannot tell the current directory")?;
     let entry = match choose_or_complain(&layout, wanted.session.as_deref(), &cwd)? {
@@ -54,6 +55,7 @@ pub(super) fn run(args: &ContextArgs) -> anyhow::Result<Exit> {
         ContextCommand::Show(args) => show(&session, args),
         ContextCommand::List(args) => capsules::list(&session, &args.session),
         ContextCommand::Diff(args) => capsules::diff(&session, args),
+        ContextCommand::Verify(args) => verify::run(&session, &args.session),
         ContextCommand::Checkpoint(_) => Ok(Exit::Internal),
     }
 }

@@ -19,5 +19,6 @@ mod report;
 mod run;
 mod session;
 mod stdin;
+mod verify;
 
 pub use dispatch::main;

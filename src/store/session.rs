@@ -97,6 +97,10 @@ impl SessionStore {
     /// Writes a capsule under its generation; false when that generation is taken.
     pub fn create_capsule(&self, generation: u64, bytes: &[u8]) -> Result<bool, DirError> {
         let capsules = self.dir.ensure(CAPSULES_DIR)?;
+        // Every writer here holds the session's lock, so what is half done is nobody's any more.
+        for dir in [&self.dir, &capsules] {
+            dir.sweep_temps()?;
+        }
         capsules.create(&capsule_file(generation), bytes, Durability::Synced)
     }
 

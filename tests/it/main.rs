@@ -7,6 +7,7 @@ mod hook;
 mod layering;
 mod note;
 mod packaging;
+mod reliability;
 mod repo;
 mod run;
 mod support;
