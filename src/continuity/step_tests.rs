@@ -385,3 +385,123 @@ proptest! {
         prop_assert_eq!(replayed, bench.state);
     }
 }
+
+/// A state worth a column, by the signals that lead to it.
+fn states() -> Vec<(&'static str, Bench)> {
+    let after = |signals: &[(&'static str, Signal)]| {
+        let mut bench = Bench::default();
+        for (turn, signal) in signals {
+            bench.turn(turn, signal.clone());
+        }
+        bench.take();
+        bench
+    };
+    let mut by_hand = Bench::default();
+    by_hand.checkpoint(CheckpointTrigger::Manual);
+    vec![
+        ("observing", Bench::default()),
+        ("checkpointed by hand", by_hand),
+        ("announced", after(&[("t1", pre())])),
+        (
+            "announced, then a prompt",
+            after(&[("t1", pre()), ("t2", prompted())]),
+        ),
+        (
+            "reported, not briefed",
+            after(&[("t1", pre()), ("t1", post())]),
+        ),
+        ("recovered", after(&[("t1", pre()), ("t1", compacted())])),
+        (
+            "recovered, turn over",
+            after(&[("t1", pre()), ("t1", compacted()), ("t1", stopped())]),
+        ),
+        ("degraded", after(&[("t1", compacted())])),
+    ]
+}
+
+fn signals() -> Vec<(&'static str, HookInput)> {
+    let main = |turn, signal| input(Some(turn), signal);
+    vec![
+        ("pre-signal, same turn", main("t1", pre())),
+        ("pre-signal, another turn", main("t9", pre())),
+        ("start after compaction, same turn", main("t1", compacted())),
+        (
+            "start after compaction, another turn",
+            main("t9", compacted()),
+        ),
+        ("post-signal, same turn", main("t1", post())),
+        ("post-signal, another turn", main("t9", post())),
+        (
+            "start-up or resume",
+            main(
+                "t9",
+                Signal::SessionStarted {
+                    source: StartSource::Startup,
+                },
+            ),
+        ),
+        ("prompt", main("t9", prompted())),
+        ("end of a turn", main("t1", stopped())),
+        (
+            "end of the session",
+            main("t1", Signal::SessionEnded { reason: None }),
+        ),
+        (
+            "any of these from a sub-agent",
+            HookInput {
+                agent: Some("a".into()),
+                ..main("t9", pre())
+            },
+        ),
+    ]
+}
+
+/// The page `docs/state-machines.md`, made by the machine itself.
+fn page() -> String {
+    let mut page = String::from(
+        "# State machines\n\nMade from the code by `HARN_UPDATE_DOCS=1 cargo test --lib state_machines`; a test holds it to the code.\n\n\
+         ## Continuity\n\nWhat one signal does in one state, and the phase it leads to. `checkpoint` writes a capsule and \
+         records it, `promote` makes the\nrolling capsule a late checkpoint, `brief` prints a briefing for an attempt on a \
+         channel and records that; the other words are\nrecorded events. A dash does nothing.\n",
+    );
+    for (state, _) in states() {
+        page.extend([
+            "
+### ",
+            state,
+            "
+
+| signal | effects | phase |
+|---|---|---|
+",
+        ]);
+        for (signal, input) in signals() {
+            let Some((_, mut bench)) = states().into_iter().find(|(name, _)| *name == state) else {
+                continue;
+            };
+            bench.send(&input);
+            let effects = bench.take();
+            let effects = if effects.is_empty() {
+                "-".to_owned()
+            } else {
+                effects.join(", ")
+            };
+            let phase = bench.state.phase.word();
+            page.extend([
+                "| ", signal, " | ", &effects, " | ", phase, " |
+",
+            ]);
+        }
+    }
+    page
+}
+
+#[test]
+fn state_machines_page_is_what_the_machine_does() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/state-machines.md");
+    if std::env::var_os("HARN_UPDATE_DOCS").is_some() {
+        std::io::Write::write_all(&mut std::fs::File::create(path).unwrap(), page().as_bytes())
+            .unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap(), page());
+}
