@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::checkpoint::{self, Order};
 use super::session::Session;
-use super::{briefing, delivery, place};
+use super::{briefing, delivery, place, retention};
 use crate::continuity::capsule::{REQUEST_CHARS, SUMMARY_CHARS};
 use crate::continuity::mask::mask;
 use crate::continuity::signal::HookInput;
@@ -56,6 +56,10 @@ pub(super) fn carry_out(
                 };
                 if let Err(error) = checkpoint::make(session, order) {
                     tracing::error!(%error, "no checkpoint was saved");
+                }
+                let retention = place::config_or_default(layout).retention;
+                if let Err(error) = retention::prune_capsules(session, &retention) {
+                    tracing::warn!(%error, "old checkpoints stay");
                 }
             }
             Effect::Brief { via, attempt } => {

@@ -16,15 +16,15 @@ use super::effect;
 use super::place;
 use super::session::{self, Session, SessionError};
 use super::stdin::{PayloadError, read_payload};
-use super::{clock, log_file};
+use super::{clock, log_file, retention};
 use crate::adapter::decode::{DecodeError, Decoded, decode};
 use crate::adapter::manifest::{EventSpec, Manifest, SignalKind};
 use crate::adapter::registry::{self, RegistryError};
 use crate::adapter::reply::{Decision, reply};
 use crate::cli::HookArgs;
-use crate::continuity::signal::HookInput;
+use crate::continuity::signal::{HookInput, Signal};
 use crate::continuity::step::{self, Effect};
-use crate::event::{Event, EventBody, EventSource, HarnessId, RunId, Timestamp};
+use crate::event::{Event, EventBody, EventSource, HarnessId, RunId, StartSource, Timestamp};
 use crate::exit::Exit;
 use crate::process;
 use crate::store::Layout;
@@ -332,7 +332,27 @@ impl Call<'_> {
             Some(&mut print),
         );
         session.save(durability)?;
+        self.forget_old_sessions(session);
         Ok(())
+    }
+
+    /// At a start, when nobody waits for an answer any more.
+    fn forget_old_sessions(&self, session: Session) {
+        let is_start = matches!(
+            self.input.signal,
+            Signal::SessionStarted {
+                source: StartSource::Startup | StartSource::Unknown
+            }
+        );
+        let project = session.project.clone();
+        drop(session);
+        if is_start {
+            let retention = place::config_or_default(self.layout).retention;
+            let pruned = retention::prune_sessions(self.layout, &project, &retention, self.now);
+            if let Err(error) = pruned {
+                tracing::warn!(%error, "old sessions stay");
+            }
+        }
     }
 
     /// Leaves the signal for whoever holds the lock next.

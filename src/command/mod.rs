@@ -16,6 +16,7 @@ mod note;
 mod packaging;
 mod place;
 mod report;
+mod retention;
 mod run;
 mod session;
 mod stdin;

@@ -88,22 +88,20 @@ impl Session {
             store,
         };
         let offset = match session.store.read_state::<Saved>()? {
-            Some(Read::Ours(saved)) => {
-                session.state = saved.state;
-                session.run = saved.run;
-                // A log that became shorter was replaced; what it told is in the state already.
-                saved.log_offset.min(session.tail.bytes)
-            }
+            Some(Read::Ours(saved)) => session.take(saved),
             Some(Read::Newer(version)) => {
                 let path = session.store.dir().path().to_owned();
                 return Err(SessionError::Newer { path, version });
             }
             Some(Read::Damaged(why)) => {
-                tracing::warn!(why, "the state file is damaged; rebuilding it from the log");
+                tracing::warn!(why, "the state file is damaged; rebuilding it");
                 if session.lock.is_some() {
                     session.store.quarantine_state()?;
                 }
-                0
+                match session.store.read_previous_state::<Saved>() {
+                    Ok(Some(Read::Ours(saved))) => session.take(saved),
+                    Ok(_) | Err(_) => 0,
+                }
             }
             Some(Read::Foreign) | None => 0,
         };
@@ -113,6 +111,14 @@ impl Session {
         let newest = session.store.generations()?.last().copied().unwrap_or(0);
         session.state.generation = session.state.generation.max(newest);
         Ok(session)
+    }
+
+    /// Takes a stored state over; gives the place of the log up to which it goes.
+    fn take(&mut self, saved: Saved) -> u64 {
+        self.state = saved.state;
+        self.run = saved.run;
+        // A log that became shorter was replaced; what it told is in the state already.
+        saved.log_offset.min(self.tail.bytes)
     }
 
     fn fold_from(&mut self, mut offset: u64) -> Result<(), DirError> {

@@ -346,6 +346,21 @@ impl Dir {
         }
     }
 
+    /// Keeps what is in a file under another name as well, in the place of what had it; no file, nothing kept.
+    pub fn keep_as(&self, name: &str, kept: &str) -> Result<(), DirError> {
+        let temp = temp_name(kept);
+        match linkat(&self.fd, name, &self.fd, temp.as_str(), AtFlags::empty()) {
+            Ok(()) => {
+                let renamed = self.rename(&temp, kept);
+                // Two names of one file: the rename did nothing then, and the temporary name is still there.
+                self.remove_quietly(&temp);
+                renamed
+            }
+            Err(Errno::ENOENT | Errno::EPERM | Errno::EOPNOTSUPP | Errno::ENOSYS) => Ok(()),
+            Err(errno) => Err(DirError::from_errno("keep", self.path.join(name), errno)),
+        }
+    }
+
     /// Gives a file another name, in the place of what had it.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), DirError> {
         nix::fcntl::renameat(&self.fd, from, &self.fd, to)

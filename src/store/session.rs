@@ -10,8 +10,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::dir::{Dir, DirError, Durability, Lock};
 use super::format::{self, Read};
 use super::layout::{
-    BRIEFING_FILE, CAPSULES_DIR, LOCK_FILE, ROLLING_FILE, SPOOL_DIR, STATE_FILE, capsule_file,
-    generation_of, session_key,
+    BRIEFING_FILE, CAPSULES_DIR, DAMAGED_STATE_FILE, EVENTS_FILE, LOCK_FILE, PREVIOUS_STATE_FILE,
+    ROLLING_FILE, SPOOL_DIR, STATE_FILE, capsule_file, generation_of, session_key,
 };
 use crate::event::SessionId;
 
@@ -55,9 +55,21 @@ impl SessionStore {
         Ok(bytes.map(|bytes| format::STATE.read(&bytes)))
     }
 
+    /// The state file before the newest durable write.
+    pub fn read_previous_state<T: DeserializeOwned>(&self) -> Result<Option<Read<T>>, DirError> {
+        let bytes = self.dir.read(PREVIOUS_STATE_FILE, STATE_LIMIT_BYTES)?;
+        Ok(bytes.map(|bytes| format::STATE.read(&bytes)))
+    }
+
+    /// Replaces the state file; a durable write keeps the one before it.
     pub fn write_state<T: Serialize>(&self, state: &T, how: Durability) -> Result<(), DirError> {
         match format::STATE.write(state) {
-            Ok(bytes) => self.dir.replace(STATE_FILE, &bytes, how),
+            Ok(bytes) => {
+                if how == Durability::Synced {
+                    self.dir.keep_as(STATE_FILE, PREVIOUS_STATE_FILE)?;
+                }
+                self.dir.replace(STATE_FILE, &bytes, how)
+            }
             Err(error) => {
                 let source = std::io::Error::other(error);
                 Err(DirError::Io {
@@ -73,7 +85,7 @@ impl SessionStore {
     pub fn quarantine_state(&self) -> Result<(), DirError> {
         if let Some(bytes) = self.dir.read(STATE_FILE, STATE_LIMIT_BYTES)? {
             self.dir
-                .replace("state.damaged.json", &bytes, Durability::Atomic)?;
+                .replace(DAMAGED_STATE_FILE, &bytes, Durability::Atomic)?;
         }
         Ok(())
     }
@@ -102,6 +114,12 @@ impl SessionStore {
             dir.sweep_temps()?;
         }
         capsules.create(&capsule_file(generation), bytes, Durability::Synced)
+    }
+
+    pub fn remove_capsule(&self, generation: u64) -> Result<(), DirError> {
+        self.dir
+            .child(CAPSULES_DIR)?
+            .remove(&capsule_file(generation))
     }
 
     pub fn read_capsule(&self, generation: u64) -> Result<Option<Vec<u8>>, DirError> {
@@ -164,4 +182,32 @@ impl SessionStore {
         self.dir
             .replace(BRIEFING_FILE, text.as_bytes(), Durability::Atomic)
     }
+}
+
+/// Removes a session's directory, unless somebody holds its lock or it holds anything that is not harn's.
+pub fn remove(context: &Dir, session: &SessionId, patience: Duration) -> Result<(), DirError> {
+    const FILES: [&str; 7] = [
+        BRIEFING_FILE,
+        DAMAGED_STATE_FILE,
+        EVENTS_FILE,
+        PREVIOUS_STATE_FILE,
+        ROLLING_FILE,
+        STATE_FILE,
+        LOCK_FILE,
+    ];
+    let store = SessionStore::open(context, session)?;
+    let _lock = store.lock(patience)?;
+    for generation in store.generations()? {
+        store.remove_capsule(generation)?;
+    }
+    for (name, _) in store.spooled()? {
+        store.unspool(&name)?;
+    }
+    for file in FILES {
+        store.dir.remove(file)?;
+    }
+    for folder in [CAPSULES_DIR, SPOOL_DIR] {
+        store.dir.remove_dir(folder)?;
+    }
+    context.remove_dir(&session_key(session))
 }

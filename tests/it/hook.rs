@@ -409,6 +409,52 @@ fn a_damaged_state_file_is_rebuilt_and_no_capsule_is_written_over() {
 }
 
 #[test]
+fn a_damaged_state_file_keeps_the_words_of_the_one_before_it() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    session.work_and_announce();
+    session.quiet("Stop", &json!({"prompt_id": "t3"}));
+    session.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t4"}));
+    write_file(&session.dir().join("state.json"), b"");
+    session.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t2"}));
+    assert!(session.briefing().unwrap().contains("> fix the parser"));
+}
+
+#[test]
+fn old_checkpoints_and_old_sessions_go_and_the_newest_stay() {
+    let env = TestEnv::new();
+    fs::create_dir_all(env.config().join("harn")).unwrap();
+    write_file(
+        &env.config().join("harn/config.toml"),
+        b"[retention]\ncapsules = 2\ndays = 0\n",
+    );
+    let old = Session::named(&env, "old");
+    old.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t0"}));
+    let session = Session::new(&env);
+    session.quiet("SessionStart", &json!({"source": "startup"}));
+    for turn in 0..4 {
+        session.quiet(
+            "PreCompact",
+            &json!({"trigger": "auto", "prompt_id": format!("t{turn}")}),
+        );
+    }
+    assert_eq!(
+        fs::read_dir(env.project().join(".harnery/context"))
+            .unwrap()
+            .count(),
+        1
+    );
+    let mut left: Vec<_> = fs::read_dir(session.dir().join("capsules"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["000003.json", "000004.json"]);
+    let verified = env.run(env.harn(["context", "verify"]), b"");
+    assert_eq!(verified.code, 0, "{}", verified.out());
+}
+
+#[test]
 fn everything_written_is_private() {
     let env = TestEnv::new();
     let session = Session::new(&env);
