@@ -191,6 +191,9 @@ pub enum EventBody {
     },
     #[serde(rename = "session.ended")]
     SessionEnded { reason: Option<String> },
+    /// The run's session process goes on under another session id.
+    #[serde(rename = "session.linked")]
+    SessionLinked { previous: SessionId },
     /// A session below a run that is not the run's own.
     #[serde(rename = "session.nested")]
     SessionNested { outer_run: RunId },

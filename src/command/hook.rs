@@ -24,7 +24,9 @@ use crate::adapter::reply::{Decision, reply};
 use crate::cli::HookArgs;
 use crate::continuity::signal::{HookInput, Signal};
 use crate::continuity::step::{self, Effect};
-use crate::event::{Event, EventBody, EventSource, HarnessId, RunId, StartSource, Timestamp};
+use crate::event::{
+    Event, EventBody, EventSource, HarnessId, RunId, SessionId, StartSource, Timestamp,
+};
 use crate::exit::Exit;
 use crate::process;
 use crate::store::Layout;
@@ -181,7 +183,8 @@ impl Watchdog {
 
 /// To whom the session of this hook belongs.
 enum Owner {
-    Run(RunId),
+    /// With the session that the same process spoke for before, if that was another.
+    Run(RunId, Option<SessionId>),
     Nested(RunId),
     Nobody,
 }
@@ -190,15 +193,10 @@ fn owner(layout: &Layout, manifest: &Manifest, input: &HookInput) -> Owner {
     let Some(id) = place::run_hint() else {
         return Owner::Nobody;
     };
-    match owner_of_run(layout, manifest, input, &id) {
-        Ok(Verdict::Owned | Verdict::Claim(_)) => Owner::Run(id),
-        Ok(Verdict::Nested) => Owner::Nested(id),
-        Ok(Verdict::Unowned) => Owner::Nobody,
-        Err(error) => {
-            tracing::warn!(%error, "cannot tell whether the run owns this session");
-            Owner::Nobody
-        }
-    }
+    owner_of_run(layout, manifest, input, &id).unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot tell whether the run owns this session");
+        Owner::Nobody
+    })
 }
 
 fn owner_of_run(
@@ -206,39 +204,43 @@ fn owner_of_run(
     manifest: &Manifest,
     input: &HookInput,
     id: &RunId,
-) -> Result<Verdict, DirError> {
+) -> Result<Owner, DirError> {
     let Some(dir) = RunDir::open(layout, id)? else {
-        return Ok(Verdict::Unowned);
+        return Ok(Owner::Nobody);
     };
     let Some(run) = dir.read()? else {
-        return Ok(Verdict::Unowned);
+        return Ok(Owner::Nobody);
     };
-    let speaker = dir.speaker()?;
-    let claimed = speaker
-        .as_ref()
-        .map(|speaker| speaker.process)
-        .filter(|process| process::is_alive(*process));
+    let speaker = dir
+        .speaker()?
+        .filter(|speaker| process::is_alive(speaker.process));
     let is_harness = |seen: &process::Seen| {
         seen.names
             .iter()
             .any(|name| manifest.processes.iter().any(|known| known == name))
     };
     let root = run.client.unwrap_or(run.host);
-    let verdict = ownership::decide(&process::ancestors(), root, claimed, is_harness);
-    let process = match verdict {
-        Verdict::Claim(process) => Some(process),
-        Verdict::Owned if speaker.is_some_and(|speaker| speaker.session != input.session) => {
-            claimed
-        }
-        Verdict::Owned | Verdict::Nested | Verdict::Unowned => None,
+    let claimed = speaker.as_ref().map(|speaker| speaker.process);
+    let process = match ownership::decide(&process::ancestors(), root, claimed, is_harness) {
+        Verdict::Claim(process) => process,
+        Verdict::Owned => match &speaker {
+            Some(speaker) if speaker.session == input.session => {
+                return Ok(Owner::Run(id.clone(), None));
+            }
+            Some(speaker) => speaker.process,
+            None => return Ok(Owner::Nobody),
+        },
+        Verdict::Nested => return Ok(Owner::Nested(id.clone())),
+        Verdict::Unowned => return Ok(Owner::Nobody),
     };
-    if let Some(process) = process {
-        dir.set_speaker(&Speaker {
-            process,
-            session: input.session.clone(),
-        })?;
-    }
-    Ok(verdict)
+    dir.set_speaker(&Speaker {
+        process,
+        session: input.session.clone(),
+    })?;
+    Ok(Owner::Run(
+        id.clone(),
+        speaker.map(|speaker| speaker.session),
+    ))
 }
 
 /// One hook call, decoded.
@@ -295,7 +297,7 @@ impl Call<'_> {
                 at: self.now,
                 session: self.input.session.clone(),
                 run: match owner {
-                    Owner::Run(id) => Some(id.clone()),
+                    Owner::Run(id, _) => Some(id.clone()),
                     Owner::Nested(_) | Owner::Nobody => None,
                 },
                 adapter: self.manifest.id.clone(),
@@ -390,7 +392,13 @@ impl Call<'_> {
     /// Says once that a session below a run is not the run's own.
     fn settle_owner(&self, session: &mut Session, owner: Owner) {
         match owner {
-            Owner::Run(id) => session.run = Some(id),
+            Owner::Run(id, previous) => {
+                session.run = Some(id);
+                if let Some(previous) = previous {
+                    let linked = EventBody::SessionLinked { previous };
+                    session.record(linked, EventSource::Hook, self.now);
+                }
+            }
             Owner::Nobody => session.run = None,
             Owner::Nested(outer_run) => {
                 session.run = None;

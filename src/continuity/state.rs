@@ -280,7 +280,9 @@ impl State {
             EventBody::AgentStopped { agent } => {
                 self.work.in_flight.retain(|it| it.agent != *agent);
             }
-            EventBody::PermissionRequested { .. } | EventBody::SessionNested { .. } => {}
+            EventBody::PermissionRequested { .. }
+            | EventBody::SessionNested { .. }
+            | EventBody::SessionLinked { .. } => {}
             EventBody::CompactionStarted {
                 attempt,
                 turn,

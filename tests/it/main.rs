@@ -4,6 +4,7 @@
 mod context;
 mod docs;
 mod hook;
+mod identity;
 mod layering;
 mod note;
 mod packaging;
