@@ -265,7 +265,16 @@ impl State {
                 }
                 self.close_attempt();
             }
-            EventBody::TurnStopped { .. } => self.close_attempt(),
+            EventBody::TurnStopped { .. } => {
+                // A reported compaction still waits for its briefing.
+                if !self
+                    .attempt
+                    .as_ref()
+                    .is_some_and(|it| it.completed && it.briefed.is_none())
+                {
+                    self.close_attempt();
+                }
+            }
             EventBody::ToolStarted { tool, agent } => {
                 if agent.is_none() {
                     self.work.last_tool = Some(tool.clone());

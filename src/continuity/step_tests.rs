@@ -280,6 +280,80 @@ fn a_briefing_is_repeated_once_and_only_on_proof_that_the_first_was_not_taken() 
     assert_eq!(prompt(Some(Delivery::Delivered)), ["prompt.submitted"]);
 }
 
+fn briefs(bench: &mut Bench) -> Vec<String> {
+    bench
+        .take()
+        .into_iter()
+        .filter(|it| it.starts_with("brief"))
+        .collect()
+}
+
+/// Codex 0.171.0 starts the session anew only with the next prompt, and names no turn then.
+#[test]
+fn codex_manual_order_is_one_recovery_before_the_next_prompt() {
+    let mut bench = Bench::default();
+    bench
+        .turn("t1", pre())
+        .turn("t1", post())
+        .turn("t1", stopped());
+    bench.send(&input(None, compacted()));
+    bench.turn("t2", prompted());
+    assert_eq!(briefs(&mut bench), ["brief a1 SessionStart"]);
+    assert_eq!(
+        (bench.state.phase.word(), bench.state.compactions),
+        ("recovered", 1)
+    );
+}
+
+#[test]
+fn codex_order_before_a_turn_and_within_one_is_one_recovery_each() {
+    let mut bench = Bench::default();
+    bench.turn("t1", pre()).turn("t1", post());
+    bench.send(&input(None, compacted()));
+    bench.turn("t1", prompted());
+    assert_eq!(briefs(&mut bench), ["brief a1 SessionStart"]);
+    bench.turn("t1", pre()).turn("t1", post());
+    bench.send(&input(None, compacted()));
+    bench.turn("t1", stopped());
+    assert_eq!(briefs(&mut bench), ["brief a2 SessionStart"]);
+    assert_eq!(
+        (bench.state.phase.word(), bench.state.compactions),
+        ("recovered", 2)
+    );
+}
+
+#[test]
+fn codex_two_compactions_without_a_prompt_between_are_briefed_for_the_newest() {
+    let mut bench = Bench::default();
+    bench
+        .turn("t1", pre())
+        .turn("t1", post())
+        .turn("t2", pre())
+        .turn("t2", post());
+    bench.send(&input(None, compacted()));
+    bench.send(&input(None, compacted()));
+    bench.turn("t3", prompted());
+    assert_eq!(briefs(&mut bench), ["brief a2 SessionStart"]);
+    assert_eq!((bench.state.generation, bench.state.compactions), (2, 2));
+}
+
+/// Claude Code 2.1.197 after the API refused a prompt as too long: the same turn goes on.
+#[test]
+fn claude_reactive_order_is_one_recovery_within_the_turn() {
+    let mut bench = Bench::default();
+    bench
+        .turn("t", prompted())
+        .turn("t", pre())
+        .turn("t", compacted())
+        .turn("t", post());
+    bench.turn("t", stopped());
+    assert_eq!(briefs(&mut bench), ["brief a1 SessionStart"]);
+    assert_eq!(
+        (bench.state.phase.word(), bench.state.compactions),
+        ("recovered", 1)
+    );
+}
+
 #[test]
 fn a_cancelled_compaction_is_not_briefed() {
     let mut bench = Bench::default();
