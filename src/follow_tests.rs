@@ -49,7 +49,10 @@ fn the_tail_comes_newest_first_and_then_what_is_appended() {
     assert_eq!(look(&mut follower).0, [""; 0]);
     append(&path, b"ee\nfour\nfi");
     let (lines, progress) = look(&mut follower);
-    assert_eq!((lines, progress.start), (vec!["three".into(), "four".into()], None));
+    assert_eq!(
+        (lines, progress.start),
+        (vec!["three".into(), "four".into()], None)
+    );
     // Another process goes on where this one stopped.
     let mut next = Follower::new(&path, SMALL, follower.position());
     append(&path, b"ve\n");
@@ -81,12 +84,28 @@ fn a_file_that_was_replaced_cut_or_rewritten_is_read_again() {
     append(&other, b"new one\n");
     std::fs::rename(&other, &path).unwrap();
     let (lines, progress) = look(&mut follower);
-    assert_eq!((lines, progress.start), (vec!["new one".into()], Some(Start::Replaced)));
-    File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+    assert_eq!(
+        (lines, progress.start),
+        (vec!["new one".into()], Some(Start::Replaced))
+    );
+    File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_len(0)
+        .unwrap();
     append(&path, b"x\n");
     let (lines, progress) = look(&mut follower);
-    assert_eq!((lines, progress.start), (vec!["x".into()], Some(Start::Truncated)));
-    File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+    assert_eq!(
+        (lines, progress.start),
+        (vec!["x".into()], Some(Start::Truncated))
+    );
+    File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_len(0)
+        .unwrap();
     append(&path, b"y\nz\n");
     let (lines, progress) = look(&mut follower);
     assert_eq!(
@@ -109,7 +128,10 @@ fn a_line_that_is_too_long_is_skipped_and_counted() {
     append(&path, b"\ntwo\n");
     let mut follower = Follower::new(&path, SMALL, None);
     let (lines, progress) = look(&mut follower);
-    assert_eq!((lines, progress.oversized), (vec!["two".into(), "one".into()], 1));
+    assert_eq!(
+        (lines, progress.oversized),
+        (vec!["two".into(), "one".into()], 1)
+    );
     append(&path, &long);
     let (lines, progress) = look(&mut follower);
     assert_eq!((lines.len(), progress.oversized), (0, 1));
@@ -142,7 +164,10 @@ fn too_much_at_once_is_read_from_its_tail() {
     look(&mut follower);
     append(&path, b"two\nthree\nfour\n");
     let (lines, progress) = look(&mut follower);
-    assert_eq!((lines, progress.start), (vec!["four".into()], Some(Start::Behind)));
+    assert_eq!(
+        (lines, progress.start),
+        (vec!["four".into()], Some(Start::Behind))
+    );
 }
 
 #[test]
@@ -152,7 +177,10 @@ fn what_is_no_file_is_refused_at_once() {
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
     for path in [dir.path().to_owned(), fifo, PathBuf::from("/dev/null")] {
         let told = Follower::new(&path, SMALL, None).poll(&mut |_, _| ControlFlow::Continue(()));
-        assert!(matches!(told, Err(FollowError::NotAFile { .. })), "{path:?}");
+        assert!(
+            matches!(told, Err(FollowError::NotAFile { .. })),
+            "{path:?}"
+        );
     }
 }
 

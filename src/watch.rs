@@ -81,12 +81,17 @@ mod tests {
     fn appended_lines_are_found_with_and_without_a_watch() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t");
-        for (number, watched) in [dir.path(), Path::new("/nowhere/at/all")].into_iter().enumerate() {
+        for (number, watched) in [dir.path(), Path::new("/nowhere/at/all")]
+            .into_iter()
+            .enumerate()
+        {
             let watch = Watch::new(watched);
             assert_eq!(watch.is_watching(), number == 0);
             let mut file = std::fs::File::create(&path).unwrap();
             let mut follower = Follower::new(&path, Limits::PATIENT, None);
-            follower.poll(&mut |_, _| ControlFlow::Continue(())).unwrap();
+            follower
+                .poll(&mut |_, _| ControlFlow::Continue(()))
+                .unwrap();
             file.write_all(b"line\n").unwrap();
             let mut seen = 0;
             for _ in 0..40 {

@@ -61,6 +61,14 @@ pub struct Settings<'a> {
     pub project: &'a Path,
 }
 
+/// A status line as settings name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusLine {
+    pub command: String,
+    /// The keys beside the command: padding, refresh interval and what else the client may know.
+    pub rest: serde_json::Map<String, serde_json::Value>,
+}
+
 /// The readers of one harness.
 #[derive(Clone, Copy, Debug)]
 pub struct Gauge {
@@ -70,6 +78,8 @@ pub struct Gauge {
     pub is_main: fn(&Path) -> bool,
     /// The standard input of a status line; none where there is no status line.
     pub status_line: Option<fn(&[u8]) -> Option<StatusReport>>,
+    /// The user's own status line, by their settings.
+    pub own_status_line: fn(&Settings<'_>) -> Option<StatusLine>,
     pub knobs: fn(&Settings<'_>) -> Knobs,
 }
 

@@ -7,6 +7,7 @@
 pub mod claude_code;
 pub mod codex;
 pub mod decode;
+pub mod delivery;
 pub mod document;
 pub mod gauge;
 pub mod launch;

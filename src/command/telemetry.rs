@@ -5,44 +5,29 @@
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::place;
 use super::session::Session;
 use crate::adapter::gauge::{Gauge, Settings, Subject, gauge};
 use crate::event::{EventBody, EventSource, Timestamp};
-use crate::follow::{FollowError, Follower, Limits, Order};
-use crate::store::dir::DirError;
+use crate::follow::{FollowError, Follower, Limits, Order, Position};
 use crate::telemetry::{Fact, Reading};
 
+/// A transcript that takes longer to read than this is left for the next signal.
+const READ_LIMIT: Duration = Duration::from_millis(150);
 /// A settings file larger than this is nobody's.
 const SETTINGS_LIMIT_BYTES: u64 = 1024 * 1024;
 
 /// Looks at the session's transcript, and records what it says that is new.
-pub(super) fn read_transcript(session: &mut Session, now: Timestamp) -> Result<(), DirError> {
-    let Some(gauge) = gauge(&session.adapter) else {
-        return Ok(());
+pub(super) fn read_transcript(session: &mut Session, now: Timestamp) {
+    let Some(found) = look(session) else {
+        return;
     };
-    let Some(path) = session.state.session.transcript.clone() else {
-        return Ok(());
-    };
-    let path = Path::new(&path);
-    if !path.is_absolute() || !(gauge.is_main)(path) {
-        return Ok(());
-    }
-    let mut follower = Follower::new(path, Limits::BRIEF, session.followed);
-    let facts = match facts(&mut follower, gauge, session) {
-        Ok(facts) => facts,
-        // Not written yet: a session begins without one.
-        Err(FollowError::Missing { .. }) => return Ok(()),
-        Err(error) => {
-            tracing::info!(%error, "the transcript is not read");
-            return Ok(());
-        }
-    };
-    session.followed = follower.position();
+    session.followed = found.position;
     let mut model = session.state.session.model.clone();
-    for fact in facts {
+    for fact in found.facts {
         match fact {
             Fact::Model(name) => model = Some(name),
             Fact::Boundary(boundary) => {
@@ -52,28 +37,65 @@ pub(super) fn read_transcript(session: &mut Session, now: Timestamp) -> Result<(
                         before_tokens: boundary.before,
                         recorded_at: boundary.at.unwrap_or(now).min(now),
                     };
-                    session.record(body, EventSource::Transcript, now)?;
+                    session.record(body, EventSource::Transcript, now);
                 }
             }
             Fact::Reading(mut reading) => {
                 reading.model = reading.model.or_else(|| model.clone());
-                record(session, &reading, EventSource::Transcript, now)?;
+                record(session, &reading, EventSource::Transcript, now);
             }
         }
     }
-    Ok(())
+}
+
+struct Found {
+    facts: Vec<Fact>,
+    position: Option<Position>,
+}
+
+/// Reads on a thread of its own: a file system that hangs must not take the checkpoint's time.
+fn look(session: &Session) -> Option<Found> {
+    let gauge = gauge(&session.adapter)?;
+    let path = PathBuf::from(session.state.session.transcript.as_ref()?);
+    if !path.is_absolute() || !(gauge.is_main)(&path) {
+        return None;
+    }
+    let mut follower = Follower::new(path, Limits::BRIEF, session.followed);
+    let id = session.id.clone();
+    let model = session.state.session.model.clone();
+    let (done, wait) = std::sync::mpsc::sync_channel(1);
+    std::thread::spawn(move || {
+        let subject = Subject {
+            session: &id,
+            model: model.as_deref(),
+        };
+        let facts = facts(&mut follower, gauge, subject);
+        let sent = done.send(facts.map(|facts| Found {
+            facts,
+            position: follower.position(),
+        }));
+        if sent.is_err() {
+            tracing::info!("the transcript took too long to read");
+        }
+    });
+    match wait.recv_timeout(READ_LIMIT) {
+        Ok(Ok(found)) => Some(found),
+        // Not written yet: a session begins without one.
+        Ok(Err(FollowError::Missing { .. })) => None,
+        Ok(Err(error)) => {
+            tracing::info!(%error, "the transcript is not read");
+            None
+        }
+        Err(_) => None,
+    }
 }
 
 /// The facts that are new, oldest first; of a run of readings only the last.
 fn facts(
     follower: &mut Follower,
     gauge: Gauge,
-    session: &Session,
+    subject: Subject<'_>,
 ) -> Result<Vec<Fact>, FollowError> {
-    let subject = Subject {
-        session: &session.id,
-        model: session.state.session.model.as_deref(),
-    };
     let mut found = Vec::new();
     let mut damaged = 0_u64;
     let mut is_backwards = false;
@@ -109,19 +131,17 @@ fn facts(
     Ok(found)
 }
 
-/// Records a reading if it is news; whether it was.
+/// Records a reading if it is news.
 pub(super) fn record(
     session: &mut Session,
     reading: &Reading,
     source: EventSource,
     now: Timestamp,
-) -> Result<bool, DirError> {
-    if let Some(sample) = session.state.context.offer(reading, now) {
-        session.record(EventBody::ContextSampled(sample), source, now)?;
-        return Ok(true);
+) {
+    match session.state.context.offer(reading, now) {
+        Some(sample) => session.record(EventBody::ContextSampled(sample), source, now),
+        None => session.state.context.confirm(reading, now),
     }
-    session.state.context.confirm(reading, now);
-    Ok(false)
 }
 
 /// Takes note of the harness's own settings. Called from within the harness, whose environment tells.
@@ -131,8 +151,8 @@ pub(super) fn read_knobs(session: &mut Session) {
     };
     let project = session.project.clone();
     let found = (gauge.knobs)(&settings(&project));
-    session.state.context.knobs = found.knobs;
-    session.state.context.threshold = found.threshold;
+    session.state.context.aside.knobs = found.knobs;
+    session.state.context.aside.threshold = found.threshold;
 }
 
 /// The settings around this process, for a session of `project`.
@@ -156,6 +176,8 @@ fn small_file(path: &Path) -> Option<Vec<u8>> {
     }
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).ok()?;
-    file.take(SETTINGS_LIMIT_BYTES).read_to_end(&mut bytes).ok()?;
+    file.take(SETTINGS_LIMIT_BYTES)
+        .read_to_end(&mut bytes)
+        .ok()?;
     Some(bytes)
 }

@@ -56,6 +56,7 @@ pub fn render(basis: &Basis<'_>, facts: &Facts<'_>) -> String {
     sections.extend(mode(facts));
     sections.extend(drift(facts));
     sections.extend(paths(basis, work));
+    sections.extend(in_flight(work));
     sections.extend(summary(work));
     sections.extend(instructions(basis));
     sections.push(rest(facts));
@@ -208,6 +209,21 @@ fn repo_lines(repo: &RepoState) -> Vec<String> {
         }
     }
     lines
+}
+
+fn in_flight(work: &Work) -> Option<Vec<String>> {
+    let agents: Vec<String> = work
+        .in_flight
+        .iter()
+        .map(|it| match &it.kind {
+            Some(kind) => format!("sub-agent {} ({kind})", it.agent),
+            None => format!("sub-agent {}", it.agent),
+        })
+        .collect();
+    list(
+        "In flight at the checkpoint:",
+        agents.iter().map(String::as_str),
+    )
 }
 
 fn head_text(head: &Head) -> String {

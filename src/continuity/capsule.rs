@@ -253,6 +253,7 @@ mod tests {
                 mode: None,
             },
             work: Work::default(),
+            context: None,
             repo: RepoState::NotARepository,
         }
     }

@@ -6,6 +6,7 @@
 //! ours, in one walk over the worktree, so that it has a deadline and never meets a filter.
 
 mod budget;
+mod commits;
 mod content;
 mod dirty;
 mod error;
@@ -18,6 +19,7 @@ mod submodule;
 mod untracked;
 mod walk;
 
+pub use commits::{Commit, recent_commits};
 pub use error::RepoError;
 pub use open::worktree_root;
 pub use read::{is_tracked, snapshot, snapshot_within};

@@ -29,7 +29,11 @@ pub fn read<T: DeserializeOwned>(line: &[u8], needles: &[&str], heads: &[&str]) 
         None => text,
     };
     if text.is_empty() {
-        return if is_padded { Line::Damaged } else { Line::Skipped };
+        return if is_padded {
+            Line::Damaged
+        } else {
+            Line::Skipped
+        };
     }
     let is_object = text.first() == Some(&b'{') && text.last() == Some(&b'}');
     let is_wanted = needles

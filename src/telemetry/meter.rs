@@ -57,6 +57,18 @@ struct KnownWindow {
     model: Option<String>,
 }
 
+/// What no event tells: it lives in the state file alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Aside {
+    /// When a source repeated what stands.
+    pub confirmed_at: Option<Timestamp>,
+    /// What the harness is set to, as far as it is known.
+    pub knobs: Vec<Knob>,
+    /// What these settings are known to mean.
+    pub threshold: Option<Tokens>,
+}
+
 /// The context of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -68,10 +80,7 @@ pub struct Meter {
     pub absent: Absent,
     pub boundary_at: Option<Timestamp>,
     pub automatic: Vec<Automatic>,
-    /// What the harness is set to, as far as it is known; no event, the state alone.
-    pub knobs: Vec<Knob>,
-    /// What these settings are known to mean.
-    pub threshold: Option<Tokens>,
+    pub aside: Aside,
     ended: Vec<Tokens>,
     window: Option<KnownWindow>,
     recorded_boundary_at: Option<Timestamp>,
@@ -171,9 +180,10 @@ impl Meter {
         reading: &Reading,
         used: Tokens,
     ) -> (Option<Tokens>, WindowBasis, Option<Mismatch>) {
-        let known = self.window.as_ref().filter(|known| {
-            reading.model.is_none() || is_same_model(&known.model, &reading.model)
-        });
+        let known = self
+            .window
+            .as_ref()
+            .filter(|known| reading.model.is_none() || is_same_model(&known.model, &reading.model));
         let (window, basis) = match (reading.window, known, reading.window_guess) {
             (Some(window), _, _) => (window, WindowBasis::Reported),
             (None, Some(known), _) => (known.tokens, known.basis),
@@ -194,12 +204,19 @@ impl Meter {
     /// Takes note that a source repeated what stands; changes no number.
     pub fn confirm(&mut self, reading: &Reading, now: Timestamp) {
         let at = reading.at.unwrap_or(now).min(now);
-        if let Some(current) = &mut self.current
-            && current.used_tokens == reading.used
-            && current.at < at
-        {
-            current.at = at;
+        let stands = self
+            .current
+            .as_ref()
+            .and_then(|current| current.used_tokens);
+        if stands.is_some() && stands == reading.used {
+            self.aside.confirmed_at = self.aside.confirmed_at.max(Some(at));
         }
+    }
+
+    /// When what stands was last reported.
+    pub fn seen_at(&self) -> Option<Timestamp> {
+        let current = self.current.as_ref()?;
+        self.aside.confirmed_at.max(Some(current.at))
     }
 
     /// Whether a boundary in the harness's record is one that was not seen yet.
@@ -233,12 +250,7 @@ impl Meter {
     }
 
     /// The harness's own record holds a compaction.
-    pub fn boundary(
-        &mut self,
-        trigger: CompactionTrigger,
-        before: Option<Tokens>,
-        at: Timestamp,
-    ) {
+    pub fn boundary(&mut self, trigger: CompactionTrigger, before: Option<Tokens>, at: Timestamp) {
         self.recorded_boundary_at = self.recorded_boundary_at.max(Some(at));
         let before = before.or(self.last.as_ref().and_then(|last| last.used_tokens));
         if trigger == CompactionTrigger::Auto
@@ -258,6 +270,7 @@ impl Meter {
 
     fn end(&mut self, at: Timestamp, absent: Absent) {
         if let Some(current) = self.current.take_if(|current| current.at <= at) {
+            self.aside.confirmed_at = None;
             self.ended.extend(current.used_tokens);
             let excess = self.ended.len().saturating_sub(ENDED_LIMIT);
             self.ended.drain(..excess);
@@ -278,13 +291,11 @@ impl Meter {
 
     /// Whether a turn has begun and ended, or much time of work has passed, since the sample was taken.
     pub fn is_stale(&self, last_event_at: Option<Timestamp>) -> bool {
-        let Some(current) = &self.current else {
+        let Some(seen) = self.seen_at() else {
             return false;
         };
-        let is_outlived = self
-            .answered_prompt_at
-            .is_some_and(|prompt| prompt > current.at);
-        is_outlived || last_event_at.is_some_and(|at| at.ms_since(current.at) > OUTRUN_MS)
+        let is_outlived = self.answered_prompt_at.is_some_and(|prompt| prompt > seen);
+        is_outlived || last_event_at.is_some_and(|at| at.ms_since(seen) > OUTRUN_MS)
     }
 
     /// Tokens at which this model was compacted by itself: the least, the most, how often.

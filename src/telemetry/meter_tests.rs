@@ -69,7 +69,10 @@ fn a_number_from_before_a_boundary_is_never_shown_after_it() {
         assert_eq!((shown(&meter), meter.absent), (None, Absent::Compacted));
     }
     assert_eq!(feed(&mut meter, &line(Some(52_000)), 14), Some(52_000));
-    assert_eq!(meter.last.as_ref().unwrap().used_percent, Percent::new(26.0));
+    assert_eq!(
+        meter.last.as_ref().unwrap().used_percent,
+        Percent::new(26.0)
+    );
 }
 
 #[test]

@@ -83,10 +83,7 @@ mod tests {
             [7.5, 8.0, -3.0, 1e308, f64::NAN].map(json),
             ["7.5", "8", "0", "100", "null"]
         );
-        assert_eq!(
-            serde_json::from_str::<Percent>("7.5").unwrap(),
-            Percent(75)
-        );
+        assert_eq!(serde_json::from_str::<Percent>("7.5").unwrap(), Percent(75));
     }
 
     #[test]

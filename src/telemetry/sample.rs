@@ -136,7 +136,9 @@ mod tests {
     #[test]
     fn the_formula_above_a_baseline_is_that_of_the_clients_own_line() {
         let left = |used| {
-            let percent = Formula::AboveBaseline(12_000).percent(used, 95_000).unwrap();
+            let percent = Formula::AboveBaseline(12_000)
+                .percent(used, 95_000)
+                .unwrap();
             100 - percent.tenths() / 10
         };
         assert_eq!(

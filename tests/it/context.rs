@@ -68,7 +68,11 @@ fn a_compaction_without_a_checkpoint_is_degraded_with_its_reason() {
         "UserPromptSubmit",
         &json!({"prompt": "go", "prompt_id": "t1"}),
     );
-    assert!(session.briefing().unwrap().contains("no checkpoint exists"));
+    let briefing = session.briefing().unwrap();
+    assert!(
+        briefing.contains("which predates it") && briefing.contains("> go"),
+        "{briefing}"
+    );
     let after = status(&env);
     assert_eq!(after["phase"], "degraded");
     assert_eq!(
@@ -180,4 +184,98 @@ fn hostile_names_reach_the_terminal_without_control_characters() {
     assert_eq!(output.code, 0);
     assert!(!output.out().chars().any(|c| c.is_control() && c != '\n'));
     assert!(!output.out().contains('\u{202e}'));
+}
+
+#[test]
+fn checkpoints_are_listed_and_compared() {
+    let env = TestEnv::new();
+    let head = env.git_init();
+    let session = Session::new(&env);
+    session.work_and_announce();
+    env.git(["commit", "--quiet", "--all", "--message", "second"]);
+    session.quiet(
+        "UserPromptSubmit",
+        &json!({"prompt": "now the lexer", "prompt_id": "t3"}),
+    );
+    assert_eq!(context(&env, &["checkpoint", "--note", "a rule"]).code, 0);
+    let list: Value = serde_json::from_slice(&context(&env, &["list", "--json"]).stdout).unwrap();
+    let rows = list["capsules"].as_array().unwrap();
+    assert_eq!(
+        (rows.len(), &rows[0]["commit"], &rows[0]["dirty"]),
+        (2, &json!(head), &json!(1))
+    );
+    assert_eq!(rows[1]["request"], "now the lexer");
+    assert_eq!(context(&env, &["list"]).out().lines().count(), 2);
+
+    let diff: Value =
+        serde_json::from_slice(&context(&env, &["diff", "1", "2", "--json"]).stdout).unwrap();
+    assert_eq!(
+        diff["request"],
+        json!({"from": "fix the parser", "to": "now the lexer"})
+    );
+    assert_eq!(diff["notes"], json!({"added": ["a rule"], "removed": []}));
+    let text = context(&env, &["diff", "1", "2"]).out();
+    assert!(
+        text.contains("checkpoint 1 -> 2") && text.contains("  + note: a rule"),
+        "{text}"
+    );
+    assert!(text.contains("README"), "{text}");
+    assert_eq!(context(&env, &["diff", "1", "9"]).code, 64);
+}
+
+#[test]
+fn the_report_tells_every_section_and_each_fails_on_its_own() {
+    let env = TestEnv::new();
+    let report = |args: &[&str]| {
+        let output = context(&env, args);
+        assert_eq!(output.code, 0, "{}", output.err());
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["sections"].take()
+    };
+    let before = report(&["--json"]);
+    let names: Vec<_> = before.as_object().unwrap().keys().cloned().collect();
+    assert_eq!(
+        names,
+        [
+            "self", "time", "repo", "commits", "peers", "context", "capsule"
+        ]
+    );
+    assert_eq!(before["repo"], json!({"unavailable": "not a git worktree"}));
+    assert_eq!(
+        before["self"],
+        json!({"unavailable": "no session of this project is known"})
+    );
+    assert!(
+        context(&env, &[])
+            .out()
+            .contains("repo     (unavailable: not a git worktree)\n")
+    );
+
+    let head = env.git_init();
+    let session = Session::new(&env);
+    session.work_and_announce();
+    Session::named(&env, "s2").quiet("SessionStart", &json!({"source": "startup"}));
+    let mut env = env;
+    env.set("CLAUDE_CODE_SESSION_ID", "s1");
+    let after: Value = serde_json::from_slice(&context(&env, &["--json"]).stdout).unwrap();
+    let after = &after["sections"];
+    assert_eq!(
+        (&after["self"]["session"], &after["self"]["adapter"]),
+        (&json!("s1"), &json!("claude-code"))
+    );
+    assert_eq!(after["repo"]["head"]["commit"], head);
+    assert_eq!(
+        (&after["commits"][0]["summary"], &after["commits"][0]["id"]),
+        (&json!("first"), &json!(head))
+    );
+    assert_eq!(after["peers"][0]["session"], "s2");
+    assert_eq!(
+        (&after["context"]["phase"], &after["capsule"]["generation"]),
+        (&json!("checkpointed"), &json!(1))
+    );
+    let only = context(&env, &["--section", "commits"]).out();
+    assert!(
+        only.starts_with(&format!("commits  {} first (", head.get(..8).unwrap())),
+        "{only}"
+    );
+    assert_eq!(only.lines().count(), 1);
 }

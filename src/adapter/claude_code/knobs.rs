@@ -108,10 +108,16 @@ mod tests {
     #[test]
     fn thresholds_are_those_that_were_measured() {
         // Fired at 68,000 and not at 66,000; at 87,500 and not at 86,500; at 91,000 and not at 89,000.
-        assert_eq!(expected(&[], r#"{"autoCompactWindow":100000}"#), Some(67_000));
+        assert_eq!(
+            expected(&[], r#"{"autoCompactWindow":100000}"#),
+            Some(67_000)
+        );
         assert_eq!(expected(&[(WINDOW_VARIABLE, "120000")], "{}"), Some(87_000));
         let percent = (PERCENT_VARIABLE, "50");
-        assert_eq!(expected(&[(WINDOW_VARIABLE, "200000"), percent], "{}"), Some(90_000));
+        assert_eq!(
+            expected(&[(WINDOW_VARIABLE, "200000"), percent], "{}"),
+            Some(90_000)
+        );
         assert_eq!(expected(&[percent], "{}"), None);
         assert_eq!(
             expected(
@@ -125,14 +131,23 @@ mod tests {
     #[test]
     fn odd_values_are_shown_and_mean_nothing() {
         let knobs = found(
-            &[(WINDOW_VARIABLE, "a\u{1b}[31m very long value that never ends")],
+            &[(
+                WINDOW_VARIABLE,
+                "a\u{1b}[31m very long value that never ends",
+            )],
             r#"{"autoCompactWindow":"x","autoCompactEnabled":false}"#,
         );
         assert_eq!(knobs.threshold, None);
         let told: Vec<_> = knobs
             .knobs
             .iter()
-            .map(|knob| (knob.name.as_str(), knob.value.as_str(), knob.origin.as_str()))
+            .map(|knob| {
+                (
+                    knob.name.as_str(),
+                    knob.value.as_str(),
+                    knob.origin.as_str(),
+                )
+            })
             .collect();
         assert_eq!(
             told,

@@ -9,7 +9,6 @@ mod wiring;
 use super::gauge::Gauge;
 
 pub use prompt::prompt_origin;
-pub use status_line::{StatusLine, effective_status_line};
 pub use wiring::wire;
 
 /// How its context is read.
@@ -17,5 +16,6 @@ pub(super) const GAUGE: Gauge = Gauge {
     line: transcript::parse,
     is_main: transcript::is_main,
     status_line: Some(status_line::parse),
+    own_status_line: status_line::effective,
     knobs: knobs::knobs,
 };

@@ -4,11 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::transcript::{SIZES, UsageWire};
-use crate::adapter::gauge::{Settings, StatusReport};
+use crate::adapter::gauge::{Settings, StatusLine, StatusReport};
 use crate::event::{SessionId, Tokens};
 use crate::telemetry::number::{Count, Decimal, Part, Words};
 use crate::telemetry::sample::Formula;
@@ -68,17 +68,9 @@ pub(super) fn parse(bytes: &[u8]) -> Option<StatusReport> {
     })
 }
 
-/// A status line as settings name it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StatusLine {
-    pub command: String,
-    /// The keys beside the command: padding, refresh interval and what else the client may know.
-    pub rest: serde_json::Map<String, Value>,
-}
-
-/// The status line in parsed settings.
-pub(super) fn in_settings(settings: &Value) -> Option<StatusLine> {
-    let mut rest = settings.get("statusLine")?.as_object()?.clone();
+/// The value of `statusLine` in settings.
+pub(super) fn in_settings(value: Option<&Value>) -> Option<StatusLine> {
+    let mut rest = value?.as_object()?.clone();
     if rest.remove("type").is_some_and(|kind| kind != "command") {
         return None;
     }
@@ -87,11 +79,11 @@ pub(super) fn in_settings(settings: &Value) -> Option<StatusLine> {
 }
 
 /// The user's status line in force: project local before project before user.
-pub fn effective_status_line(settings: &Settings<'_>) -> Option<StatusLine> {
+pub(super) fn effective(settings: &Settings<'_>) -> Option<StatusLine> {
     layers(settings)
         .iter()
         .filter_map(|(_, path)| read(settings, path))
-        .find_map(|layer| in_settings(&layer))
+        .find_map(|layer| in_settings(layer.get("statusLine")))
 }
 
 /// The settings files of a session, strongest first.

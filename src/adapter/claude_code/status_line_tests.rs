@@ -106,7 +106,9 @@ fn every_field_may_be_anything() {
 
 #[test]
 fn the_users_status_line_is_found_by_its_place() {
-    let line = |name: &str| json!({"statusLine": {"type": "command", "command": name, "padding": 1}}).to_string();
+    let line = |name: &str| {
+        json!({"statusLine": {"type": "command", "command": name, "padding": 1}}).to_string()
+    };
     let none = json!({"statusLine": {"type": "other", "command": "x"}}).to_string();
     let files: BTreeMap<&str, String> = BTreeMap::from([
         ("/p/.claude/settings.local.json", none),
@@ -116,7 +118,7 @@ fn the_users_status_line_is_found_by_its_place() {
     ]);
     let found = |project: &str, vars: &[(&str, &str)]| {
         let vars: BTreeMap<&str, &str> = vars.iter().copied().collect();
-        effective_status_line(&Settings {
+        effective(&Settings {
             var: &|name| vars.get(name).map(OsString::from),
             read: &|path| Some(files.get(path.to_str()?)?.clone().into_bytes()),
             project: Path::new(project),
@@ -126,5 +128,8 @@ fn the_users_status_line_is_found_by_its_place() {
     let told = |name: &str| Some((name.to_owned(), json!({"padding": 1})));
     assert_eq!(found("/p", &[("HOME", "/h")]), told("project"));
     assert_eq!(found("/q", &[("HOME", "/h")]), told("user"));
-    assert_eq!(found("/q", &[("HOME", "/h"), ("CLAUDE_CONFIG_DIR", "/c")]), None);
+    assert_eq!(
+        found("/q", &[("HOME", "/h"), ("CLAUDE_CONFIG_DIR", "/c")]),
+        None
+    );
 }

@@ -37,7 +37,10 @@ fn context_is_input_and_both_kinds_of_cache() {
 fn odd_numbers_count_as_absent_and_zero_is_an_aborted_reply() {
     let table = [
         (r#"{"input_tokens":"12"}"#, Some(12)),
-        (r#"{"input_tokens":-1,"cache_read_input_tokens":7}"#, Some(7)),
+        (
+            r#"{"input_tokens":-1,"cache_read_input_tokens":7}"#,
+            Some(7),
+        ),
         (r#"{"input_tokens":1e308}"#, None),
         (r#"{"input_tokens":[[{"a":1}]]}"#, None),
         (r#"{"input_tokens":0,"output_tokens":0}"#, None),

@@ -56,8 +56,14 @@ mod tests {
             })
         };
         let told = found("model_auto_compact_token_limit = 80000\n[other]\nx = 1\n");
-        assert_eq!((told.threshold, told.knobs.len()), (Some(Tokens(80_000)), 1));
-        assert_eq!(found("model_auto_compact_token_limit = -1"), Knobs::default());
+        assert_eq!(
+            (told.threshold, told.knobs.len()),
+            (Some(Tokens(80_000)), 1)
+        );
+        assert_eq!(
+            found("model_auto_compact_token_limit = -1"),
+            Knobs::default()
+        );
         assert_eq!(found("[["), Knobs::default());
     }
 }

@@ -10,5 +10,6 @@ pub(super) const GAUGE: Gauge = Gauge {
     line: rollout::parse,
     is_main: rollout::is_main,
     status_line: None,
+    own_status_line: |_| None,
     knobs: knobs::knobs,
 };

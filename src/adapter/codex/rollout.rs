@@ -89,12 +89,17 @@ fn fact(wire: LineWire) -> Option<Fact> {
             let used = usage.total_tokens.0.filter(|total| *total > 0)?;
             Some(Fact::Reading(Reading {
                 used: Some(Tokens(used)),
-                window: info.model_context_window.0.filter(|size| *size > 0).map(Tokens),
+                window: info
+                    .model_context_window
+                    .0
+                    .filter(|size| *size > 0)
+                    .map(Tokens),
                 window_guess: None,
                 sizes: &[],
                 percent: None,
                 formula: Formula::AboveBaseline(BASELINE),
-                is_estimate: usage.input_tokens.or_zero() == 0 && usage.output_tokens.or_zero() == 0,
+                is_estimate: usage.input_tokens.or_zero() == 0
+                    && usage.output_tokens.or_zero() == 0,
                 model: None,
                 source: SampleSource::Transcript,
                 at,
@@ -137,11 +142,17 @@ mod tests {
     #[test]
     fn the_last_usage_is_the_context_and_nothing_is_added_to_its_total() {
         assert_eq!(
-            percent(r#"{"input_tokens":120000,"cached_input_tokens":96128,"output_tokens":2628,"reasoning_output_tokens":1129,"total_tokens":122628}"#, 258_400),
+            percent(
+                r#"{"input_tokens":120000,"cached_input_tokens":96128,"output_tokens":2628,"reasoning_output_tokens":1129,"total_tokens":122628}"#,
+                258_400
+            ),
             (Some(122_628), Some("45".into()))
         );
         assert_eq!(
-            percent(r#"{"input_tokens":11990,"output_tokens":10,"total_tokens":12000}"#, 258_400),
+            percent(
+                r#"{"input_tokens":11990,"output_tokens":10,"total_tokens":12000}"#,
+                258_400
+            ),
             (Some(12_000), Some("0".into()))
         );
         assert_eq!(percent(r#"{"total_tokens":0}"#, 258_400), (None, None));
@@ -175,7 +186,11 @@ mod tests {
                     Some(Fact::Reading(reading)) => {
                         let (used, window) = (reading.used.unwrap().0, reading.window.unwrap().0);
                         let left = 100.0 - reading.formula.percent(used, window).unwrap().as_f64();
-                        let note = if reading.is_estimate { " estimated" } else { "" };
+                        let note = if reading.is_estimate {
+                            " estimated"
+                        } else {
+                            ""
+                        };
                         table.push_str(&format!(
                             "  {number}: {used} of {window}, {left} % left{note}\n"
                         ));
