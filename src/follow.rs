@@ -99,7 +99,7 @@ pub enum FollowError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// Lines and their order in; `Break` when an earlier line cannot matter.
+/// Lines and their order in; `Break` when no further line is wanted in this look.
 pub type Take<'a> = &'a mut dyn FnMut(&[u8], Order) -> ControlFlow<()>;
 
 /// A file that is being followed.
@@ -154,11 +154,13 @@ impl Follower {
             .read(true)
             .custom_flags(flags.bits())
             .open(&self.path)
-            .map_err(|source| match source.kind() {
-                io::ErrorKind::NotFound => FollowError::Missing {
-                    path: self.path.clone(),
-                },
-                _ => self.failed(source),
+            .map_err(|source| {
+                if source.kind() == io::ErrorKind::NotFound {
+                    let path = self.path.clone();
+                    FollowError::Missing { path }
+                } else {
+                    self.failed(source)
+                }
             })
     }
 
@@ -199,7 +201,7 @@ impl Follower {
         let before = position.offset;
         let mut block = vec![0; BLOCK_BYTES];
         let mut at = position.offset + self.carry.len() as u64;
-        loop {
+        'file: loop {
             let count = read_at(file, &mut block, at)?;
             if count == 0 {
                 break;
@@ -209,21 +211,12 @@ impl Follower {
             while let Some(end) = memchr::memchr(b'\n', rest) {
                 let (piece, after) = rest.split_at(end);
                 rest = after.get(1..).unwrap_or_default();
-                if position.skipping {
-                    position.skipping = false;
-                } else if self.carry.len() + piece.len() > self.limits.line_bytes {
-                    progress.oversized += 1;
-                } else if self.carry.is_empty() {
-                    progress.lines += 1;
-                    // Appended lines are all wanted.
-                    let _: ControlFlow<()> = take(piece, Order::OldestFirst);
-                } else {
-                    progress.lines += 1;
-                    self.carry.extend_from_slice(piece);
-                    let _: ControlFlow<()> = take(&self.carry, Order::OldestFirst);
-                }
-                self.carry.clear();
                 position.offset = at - rest.len() as u64;
+                let flow = self.finish(piece, &mut position, &mut progress, take);
+                self.carry.clear();
+                if flow.is_break() {
+                    break 'file;
+                }
             }
             self.keep(rest, at, &mut position, &mut progress);
         }
@@ -232,6 +225,30 @@ impl Follower {
         }
         self.position = Some(position);
         Ok(progress)
+    }
+
+    /// Delivers the line that `piece` ends.
+    fn finish(
+        &mut self,
+        piece: &[u8],
+        position: &mut Position,
+        progress: &mut Progress,
+        take: Take<'_>,
+    ) -> ControlFlow<()> {
+        if position.skipping {
+            position.skipping = false;
+            return ControlFlow::Continue(());
+        }
+        if self.carry.len() + piece.len() > self.limits.line_bytes {
+            progress.oversized += 1;
+            return ControlFlow::Continue(());
+        }
+        progress.lines += 1;
+        if self.carry.is_empty() {
+            return take(piece, Order::OldestFirst);
+        }
+        self.carry.extend_from_slice(piece);
+        take(&self.carry, Order::OldestFirst)
     }
 
     /// Keeps the beginning of an unfinished line, or lets it go when it is too long.

@@ -69,6 +69,9 @@ pub struct StatusLine {
     pub rest: serde_json::Map<String, serde_json::Value>,
 }
 
+/// Reads the standard input of a status line.
+pub type StatusParser = fn(&[u8]) -> Option<StatusReport>;
+
 /// The readers of one harness.
 #[derive(Clone, Copy, Debug)]
 pub struct Gauge {
@@ -77,7 +80,7 @@ pub struct Gauge {
     /// Whether a file is a session's own transcript and not a sub-agent's.
     pub is_main: fn(&Path) -> bool,
     /// The standard input of a status line; none where there is no status line.
-    pub status_line: Option<fn(&[u8]) -> Option<StatusReport>>,
+    pub status_line: Option<StatusParser>,
     /// The user's own status line, by their settings.
     pub own_status_line: fn(&Settings<'_>) -> Option<StatusLine>,
     pub knobs: fn(&Settings<'_>) -> Knobs,

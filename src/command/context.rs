@@ -9,7 +9,7 @@ use super::choose::choose_or_complain;
 use super::dispatch::{complain, say, say_json};
 use super::gauge::{ContextWire, MeterWire, context_lines};
 use super::session::Session;
-use super::{briefing, capsules, checkpoint, clock, note, place, report, verify};
+use super::{briefing, capsules, checkpoint, clock, note, place, report, telemetry, verify};
 use crate::adapter::manifest::{Dimension, Support};
 use crate::adapter::registry;
 use crate::cli::{CheckpointArgs, ContextArgs, ContextCommand, SessionArgs, ShowArgs, StatusArgs};
@@ -50,9 +50,12 @@ pub(super) fn run(args: &ContextArgs) -> anyhow::Result<Exit> {
     if let ContextCommand::Checkpoint(args) = command {
         return save(Session::open(&layout, &entry, PATIENCE)?, args);
     }
-    let session = Session::view(&layout, &entry)?;
+    let mut session = Session::view(&layout, &entry)?;
     match command {
-        ContextCommand::Status(args) => status(&layout, &session, &args.session),
+        ContextCommand::Status(args) => {
+            telemetry::preview(&mut session, clock::now());
+            status(&layout, &session, &args.session)
+        }
         ContextCommand::Show(args) => show(&session, args),
         ContextCommand::List(args) => capsules::list(&session, &args.session),
         ContextCommand::Diff(args) => capsules::diff(&session, args),

@@ -148,7 +148,8 @@ pub(super) fn context_lines(state: &State, now: Timestamp) -> Vec<String> {
     lines
 }
 
-fn number(state: &State, now: Timestamp) -> String {
+/// The number in one line.
+pub(super) fn number(state: &State, now: Timestamp) -> String {
     let meter = &state.context;
     let Some((sample, used)) = meter
         .current

@@ -17,19 +17,20 @@ use crate::telemetry::{Fact, Reading};
 
 /// A transcript that takes longer to read than this is left for the next signal.
 const READ_LIMIT: Duration = Duration::from_millis(150);
+/// The same for a person who waits.
+const VIEW_LIMIT: Duration = Duration::from_secs(2);
 /// A settings file larger than this is nobody's.
 const SETTINGS_LIMIT_BYTES: u64 = 1024 * 1024;
 
 /// Looks at the session's transcript, and records what it says that is new.
 pub(super) fn read_transcript(session: &mut Session, now: Timestamp) {
-    let Some(found) = look(session) else {
+    let Some(found) = look(session, Limits::BRIEF, READ_LIMIT) else {
         return;
     };
     session.followed = found.position;
-    let mut model = session.state.session.model.clone();
     for fact in found.facts {
         match fact {
-            Fact::Model(name) => model = Some(name),
+            Fact::Reading(reading) => record(session, &reading, EventSource::Transcript, now),
             Fact::Boundary(boundary) => {
                 if session.state.context.is_news(&boundary, now) {
                     let body = EventBody::ContextBoundary {
@@ -40,10 +41,28 @@ pub(super) fn read_transcript(session: &mut Session, now: Timestamp) {
                     session.record(body, EventSource::Transcript, now);
                 }
             }
-            Fact::Reading(mut reading) => {
-                reading.model = reading.model.or_else(|| model.clone());
-                record(session, &reading, EventSource::Transcript, now);
+            Fact::Model(_) => {}
+        }
+    }
+}
+
+/// The same for somebody who only looks: hooks run before the harness has written the end of its turn.
+pub(super) fn preview(session: &mut Session, now: Timestamp) {
+    let Some(found) = look(session, Limits::PATIENT, VIEW_LIMIT) else {
+        return;
+    };
+    let meter = &mut session.state.context;
+    for fact in found.facts {
+        match fact {
+            Fact::Reading(reading) => match meter.offer(&reading, now) {
+                Some(sample) => meter.apply(&sample),
+                None => meter.confirm(&reading, now),
+            },
+            Fact::Boundary(boundary) if meter.is_news(&boundary, now) => {
+                let at = boundary.at.unwrap_or(now).min(now);
+                meter.boundary(boundary.trigger, boundary.before, at);
             }
+            Fact::Boundary(_) | Fact::Model(_) => {}
         }
     }
 }
@@ -54,13 +73,13 @@ struct Found {
 }
 
 /// Reads on a thread of its own: a file system that hangs must not take the checkpoint's time.
-fn look(session: &Session) -> Option<Found> {
+fn look(session: &Session, limits: Limits, time: Duration) -> Option<Found> {
     let gauge = gauge(&session.adapter)?;
     let path = PathBuf::from(session.state.session.transcript.as_ref()?);
     if !path.is_absolute() || !(gauge.is_main)(&path) {
         return None;
     }
-    let mut follower = Follower::new(path, Limits::BRIEF, session.followed);
+    let mut follower = Follower::new(path, limits, session.followed);
     let id = session.id.clone();
     let model = session.state.session.model.clone();
     let (done, wait) = std::sync::mpsc::sync_channel(1);
@@ -69,7 +88,7 @@ fn look(session: &Session) -> Option<Found> {
             session: &id,
             model: model.as_deref(),
         };
-        let facts = facts(&mut follower, gauge, subject);
+        let facts = facts(&mut follower, gauge, subject).map(|facts| named(facts, subject.model));
         let sent = done.send(facts.map(|facts| Found {
             facts,
             position: follower.position(),
@@ -78,16 +97,28 @@ fn look(session: &Session) -> Option<Found> {
             tracing::info!("the transcript took too long to read");
         }
     });
-    match wait.recv_timeout(READ_LIMIT) {
+    match wait.recv_timeout(time) {
         Ok(Ok(found)) => Some(found),
-        // Not written yet: a session begins without one.
-        Ok(Err(FollowError::Missing { .. })) => None,
+        // Not written yet (a session begins without one), or too slow.
+        Ok(Err(FollowError::Missing { .. })) | Err(_) => None,
         Ok(Err(error)) => {
             tracing::info!(%error, "the transcript is not read");
             None
         }
-        Err(_) => None,
     }
+}
+
+/// Readings with the model they are of, where the record tells it on lines of its own.
+fn named(mut facts: Vec<Fact>, model: Option<&str>) -> Vec<Fact> {
+    let mut model = model.map(str::to_owned);
+    for fact in &mut facts {
+        match fact {
+            Fact::Model(name) => model = Some(name.clone()),
+            Fact::Reading(reading) if reading.model.is_none() => reading.model.clone_from(&model),
+            Fact::Reading(_) | Fact::Boundary(_) => {}
+        }
+    }
+    facts
 }
 
 /// The facts that are new, oldest first; of a run of readings only the last.

@@ -189,6 +189,21 @@ pub struct SessionFacts {
     pub ended: bool,
 }
 
+impl SessionFacts {
+    /// What was told replaces what was known; what was not stays.
+    fn learn(&mut self, model: Option<&String>, cwd: Option<&String>, transcript: Option<&String>) {
+        for (mine, told) in [
+            (&mut self.model, model),
+            (&mut self.cwd, cwd),
+            (&mut self.transcript, transcript),
+        ] {
+            if let Some(told) = told {
+                *mine = Some(told.clone());
+            }
+        }
+    }
+}
+
 /// Continuity of one session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
@@ -246,15 +261,8 @@ impl State {
                 transcript,
             } => {
                 self.start_session(*source, at);
-                for (mine, its) in [
-                    (&mut self.session.model, model),
-                    (&mut self.session.cwd, cwd),
-                    (&mut self.session.transcript, transcript),
-                ] {
-                    if its.is_some() {
-                        mine.clone_from(its);
-                    }
-                }
+                self.session
+                    .learn(model.as_ref(), cwd.as_ref(), transcript.as_ref());
             }
             EventBody::SessionEnded { reason: _ } => {
                 self.session.ended = true;
@@ -270,11 +278,9 @@ impl State {
                 if mode.is_some() {
                     self.session.mode.clone_from(mode);
                 }
-                self.context.prompted(at);
                 self.close_attempt();
             }
             EventBody::TurnStopped { .. } => {
-                self.context.answered();
                 // A reported compaction still waits for its briefing.
                 if !self
                     .attempt
@@ -300,7 +306,9 @@ impl State {
             }
             EventBody::PermissionRequested { .. }
             | EventBody::SessionNested { .. }
-            | EventBody::SessionLinked { .. } => {}
+            | EventBody::SessionLinked { .. }
+            | EventBody::ContextSampled(_)
+            | EventBody::ContextBoundary { .. } => {}
             EventBody::CompactionStarted {
                 attempt,
                 turn,
@@ -310,7 +318,6 @@ impl State {
             }
             EventBody::CompactionCompleted { attempt, trigger } => {
                 self.complete_attempt(attempt, *trigger);
-                self.context.compacted(at);
             }
             EventBody::CheckpointCreated { .. } => self.checkpointed(body, at),
             EventBody::RecoveryInjected { .. } => self.injected(body, at),
@@ -319,17 +326,32 @@ impl State {
                     recovery.state = RecoveryState::Delivered;
                 }
             }
-            EventBody::ContextSampled(sample) => self.context.apply(sample),
-            EventBody::ContextBoundary {
-                trigger,
-                before_tokens,
-                recorded_at,
-            } => self.bounded(*trigger, *before_tokens, *recorded_at),
             EventBody::Degraded { reason } => {
                 self.phase = Phase::Degraded {
                     reason: reason.clone(),
                 };
             }
+        }
+        self.measure(body, at);
+    }
+
+    /// What an event means for the meter; after all else, so that an attempt knows what it began with.
+    fn measure(&mut self, body: &EventBody, at: Timestamp) {
+        if let EventBody::ContextSampled(sample) = body {
+            self.context.apply(sample);
+        } else if let EventBody::ContextBoundary {
+            trigger,
+            before_tokens,
+            recorded_at,
+        } = body
+        {
+            self.bounded(*trigger, *before_tokens, *recorded_at);
+        } else if matches!(body, EventBody::PromptSubmitted { .. }) {
+            self.context.prompted(at);
+        } else if matches!(body, EventBody::TurnStopped { .. }) {
+            self.context.answered();
+        } else if matches!(body, EventBody::CompactionCompleted { .. }) {
+            self.context.compacted(at);
         }
     }
 

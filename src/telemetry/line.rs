@@ -126,6 +126,6 @@ mod tests {
             b"}".to_vec(),
         ]
         .concat();
-        assert_eq!(told(&deep), "damaged");
+        assert_eq!(told(&deep), "whole None");
     }
 }

@@ -180,10 +180,10 @@ impl Meter {
         reading: &Reading,
         used: Tokens,
     ) -> (Option<Tokens>, WindowBasis, Option<Mismatch>) {
-        let known = self
-            .window
-            .as_ref()
-            .filter(|known| reading.model.is_none() || is_same_model(&known.model, &reading.model));
+        let known = self.window.as_ref().filter(|known| {
+            reading.model.is_none()
+                || is_same_model(known.model.as_deref(), reading.model.as_deref())
+        });
         let (window, basis) = match (reading.window, known, reading.window_guess) {
             (Some(window), _, _) => (window, WindowBasis::Reported),
             (None, Some(known), _) => (known.tokens, known.basis),
@@ -300,11 +300,10 @@ impl Meter {
 
     /// Tokens at which this model was compacted by itself: the least, the most, how often.
     pub fn automatic_range(&self, model: Option<&str>) -> Option<(Tokens, Tokens, usize)> {
-        let model = model.map(str::to_owned);
         let seen: Vec<Tokens> = self
             .automatic
             .iter()
-            .filter(|seen| is_same_model(&seen.model, &model))
+            .filter(|seen| is_same_model(seen.model.as_deref(), model))
             .map(|seen| seen.tokens)
             .collect();
         Some((*seen.iter().min()?, *seen.iter().max()?, seen.len()))
@@ -324,11 +323,9 @@ fn is_same(one: &ContextSample, other: &ContextSample) -> bool {
 }
 
 /// A name may carry the size of its window in brackets in one place and not in another.
-fn is_same_model(one: &Option<String>, other: &Option<String>) -> bool {
-    let stem = |name: &Option<String>| {
-        name.as_deref()
-            .map(|name| name.split('[').next().unwrap_or(name).to_owned())
-    };
+fn is_same_model(one: Option<&str>, other: Option<&str>) -> bool {
+    let stem =
+        |name: Option<&str>| name.map(|name| name.split('[').next().unwrap_or(name).to_owned());
     stem(one) == stem(other)
 }
 

@@ -53,19 +53,18 @@ struct BoundaryWire {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct UsageWire {
-    input_tokens: Count,
-    cache_creation_input_tokens: Count,
-    cache_read_input_tokens: Count,
+    #[serde(rename = "input_tokens")]
+    input: Count,
+    #[serde(rename = "cache_creation_input_tokens")]
+    cache_creation: Count,
+    #[serde(rename = "cache_read_input_tokens")]
+    cache_read: Count,
 }
 
 impl UsageWire {
     /// What the context held; none where no count is usable.
     pub(super) fn context(self) -> Option<Tokens> {
-        let counts = [
-            self.input_tokens,
-            self.cache_creation_input_tokens,
-            self.cache_read_input_tokens,
-        ];
+        let counts = [self.input, self.cache_creation, self.cache_read];
         if counts.iter().all(|count| count.0.is_none()) {
             return None;
         }

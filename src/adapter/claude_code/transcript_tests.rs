@@ -111,17 +111,19 @@ fn recorded_transcripts_give_the_same_facts() {
         };
         for (number, line) in text.lines().enumerate() {
             let parsed = parse(line.as_bytes(), subject);
-            assert!(!parsed.is_damaged, "{name}:{number}");
+            if parsed.is_damaged {
+                table.extend([format!("  {number}: damaged\n")]);
+            }
             match parsed.fact {
-                Some(Fact::Reading(reading)) => table.push_str(&format!(
+                Some(Fact::Reading(reading)) => table.extend([format!(
                     "  {number}: {} {}\n",
                     reading.used.unwrap().0,
                     reading.model.unwrap()
-                )),
-                Some(Fact::Boundary(boundary)) => table.push_str(&format!(
+                )]),
+                Some(Fact::Boundary(boundary)) => table.extend([format!(
                     "  {number}: boundary {:?} before {:?}\n",
                     boundary.trigger, boundary.before
-                )),
+                )]),
                 Some(Fact::Model(_)) | None => {}
             }
         }

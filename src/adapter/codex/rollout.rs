@@ -47,9 +47,12 @@ struct InfoWire {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct UsageWire {
-    input_tokens: Count,
-    output_tokens: Count,
-    total_tokens: Count,
+    #[serde(rename = "input_tokens")]
+    input: Count,
+    #[serde(rename = "output_tokens")]
+    output: Count,
+    #[serde(rename = "total_tokens")]
+    total: Count,
 }
 
 /// Every thread has a file of its own, and hooks name it; a sub-agent's is told apart by the hook.
@@ -86,7 +89,7 @@ fn fact(wire: LineWire) -> Option<Fact> {
         (Some("event_msg"), Some("token_count")) => {
             let info = payload.info.0?;
             let usage = info.last_token_usage.0?;
-            let used = usage.total_tokens.0.filter(|total| *total > 0)?;
+            let used = usage.total.0.filter(|total| *total > 0)?;
             Some(Fact::Reading(Reading {
                 used: Some(Tokens(used)),
                 window: info
@@ -98,8 +101,7 @@ fn fact(wire: LineWire) -> Option<Fact> {
                 sizes: &[],
                 percent: None,
                 formula: Formula::AboveBaseline(BASELINE),
-                is_estimate: usage.input_tokens.or_zero() == 0
-                    && usage.output_tokens.or_zero() == 0,
+                is_estimate: usage.input.or_zero() == 0 && usage.output.or_zero() == 0,
                 model: None,
                 source: SampleSource::Transcript,
                 at,
@@ -191,11 +193,10 @@ mod tests {
                         } else {
                             ""
                         };
-                        table.push_str(&format!(
-                            "  {number}: {used} of {window}, {left} % left{note}\n"
-                        ));
+                        let line = format!("  {number}: {used} of {window}, {left} % left{note}\n");
+                        table.extend([line]);
                     }
-                    Some(Fact::Boundary(_)) => table.push_str(&format!("  {number}: boundary\n")),
+                    Some(Fact::Boundary(_)) => table.extend([format!("  {number}: boundary\n")]),
                     Some(Fact::Model(_)) | None => {}
                 }
             }
