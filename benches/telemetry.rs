@@ -64,6 +64,8 @@ fn table() -> Result<ExitCode> {
         contestants.push(Contestant {
             name: "tail | jq",
             command: shell,
+            input: None,
+            prepare: None,
         });
     }
     let times = medians(&mut contestants, ROUNDS)?;
@@ -118,7 +120,12 @@ fn table() -> Result<ExitCode> {
 fn command(name: &'static str, program: &Path, args: &[&str], path: &Path) -> Contestant {
     let mut command = Command::new(program);
     command.args(args).arg(path);
-    Contestant { name, command }
+    Contestant {
+        name,
+        command,
+        input: None,
+        prepare: None,
+    }
 }
 
 /// The measured process: one sample, then the most memory it ever had.
@@ -244,27 +251,22 @@ fn bridge(place: &Path) -> Result<f64> {
         .context("a pipe")?
         .write_all(start.as_bytes())?;
     hook.wait()?;
-    let mut times = [Vec::new(), Vec::new()];
-    for _ in 0..=ROUNDS * 3 {
-        let mut cat = Command::new("/bin/sh");
-        cat.args(["-c", "cat"]);
-        for (command, times) in [cat, harn(&["statusline", "claude-code"])]
-            .iter_mut()
-            .zip(&mut times)
-        {
-            let start = now();
-            command
-                .stdin(File::open(&payload)?)
-                .stdout(Stdio::null())
-                .status()?;
-            times.push(now().duration_since(start));
-        }
-    }
-    let [alone, bridged] = times.map(|mut times| {
-        times.sort_unstable();
-        times.get(times.len() / 2).map_or(0.0, |time| millis(*time))
-    });
-    Ok(bridged - alone)
+    let mut cat = Command::new("/bin/sh");
+    cat.args(["-c", "cat"]);
+    let mut contestants =
+        [("cat", cat), ("harn", harn(&["statusline", "claude-code"]))].map(|(name, command)| {
+            Contestant {
+                name,
+                command,
+                input: Some(payload.clone()),
+                prepare: None,
+            }
+        });
+    let times = medians(&mut contestants, ROUNDS * 3)?;
+    let [alone, bridged] = times.as_slice() else {
+        bail!("two were measured");
+    };
+    Ok(millis(*bridged) - millis(*alone))
 }
 
 /// A session in which each reply follows a few kilobytes of tool output.

@@ -4,7 +4,9 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use harn::event::Timestamp;
 use serde_json::{Value, json};
 
 use crate::hook::Session;
@@ -23,15 +25,18 @@ fn used(env: &TestEnv) -> Value {
     status(env)["context"]["used_tokens"].clone()
 }
 
+/// Now, as a client writes it.
+#[expect(clippy::disallowed_methods, reason = "a client reads the clock")]
+fn moment() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    Timestamp::from_unix_ms(i64::try_from(since.as_millis()).unwrap())
+}
+
 fn reply(session: &str, tokens: u64) -> String {
-    let now = std::process::Command::new("date")
-        .args(["-u", "+%Y-%m-%dT%H:%M:%S.999Z"])
-        .output()
-        .unwrap();
-    let at = String::from_utf8(now.stdout).unwrap();
+    let at = moment();
     let usage = json!({"input_tokens": 4, "cache_creation_input_tokens": tokens - 4, "cache_read_input_tokens": 0, "output_tokens": 37});
     let line = json!({"parentUuid": null, "isSidechain": false, "type": "assistant", "sessionId": session,
-        "timestamp": at.trim(), "message": {"id": "m1", "model": "m-1", "usage": usage}});
+        "timestamp": at, "message": {"id": "m1", "model": "m-1", "usage": usage}});
     format!("{line}\n")
 }
 
@@ -230,7 +235,6 @@ fn a_compaction_ends_what_was_measured_before_it() {
     let capsule = fs::read(session.dir().join("capsules/000001.json")).unwrap();
     let capsule: Value = serde_json::from_slice(&capsule).unwrap();
     assert_eq!(capsule["context"]["used_tokens"], 94_000);
-    std::thread::park_timeout(std::time::Duration::from_millis(1_001));
     let printed = session.send(
         "SessionStart",
         &json!({"transcript_path": path, "source": "compact", "prompt_id": "t2"}),
@@ -250,7 +254,6 @@ fn a_compaction_ends_what_was_measured_before_it() {
     append(&path, format!("{boundary}\n"));
     session.quiet("UserPromptSubmit", &at);
     assert_eq!(used(&env), Value::Null);
-    std::thread::park_timeout(std::time::Duration::from_millis(1_001));
     append(&path, reply("s1", 94_000));
     stop(&session, &path);
     let told = status(&env);
@@ -280,7 +283,7 @@ fn person(command: &str) -> TestEnv {
     env
 }
 
-fn payload(env: &TestEnv, used: Value) -> String {
+fn payload(env: &TestEnv, used: &Value) -> String {
     json!({
         "session_id": "s1",
         "model": {"id": "m-1"},
@@ -299,7 +302,7 @@ fn bridge(env: &TestEnv, payload: &str) -> Output {
 #[test]
 fn the_users_own_status_line_gets_the_same_input_and_its_output_and_end_are_kept() {
     let env = person("cat; printf '[%s]' \"$COLUMNS\"; printf '\\033[31mx'; echo oops >&2; exit 3");
-    let payload = format!(" {}\n", payload(&env, json!({"input_tokens": 84_000})));
+    let payload = format!(" {}\n", payload(&env, &json!({"input_tokens": 84_000})));
     let output = bridge(&env, &payload);
     assert_eq!(output.out(), format!("{payload}[77]\u{1b}[31mx"));
     assert_eq!((output.err(), output.code), ("oops\n".to_owned(), 3));
@@ -329,7 +332,7 @@ fn a_project_status_line_goes_before_the_users_and_a_large_payload_is_passed_on(
     let env = person("echo user");
     let line = json!({"statusLine": {"type": "command", "command": "wc -c"}});
     env.write(".claude/settings.json", line.to_string());
-    let mut large = payload(&env, Value::Null);
+    let mut large = payload(&env, &Value::Null);
     large.push_str(&" ".repeat(200_000));
     assert_eq!(bridge(&env, &large).out().trim(), large.len().to_string());
     env.write(
@@ -343,7 +346,7 @@ fn a_project_status_line_goes_before_the_users_and_a_large_payload_is_passed_on(
 fn without_a_status_line_harn_shows_its_segment_unless_told_not_to() {
     let env = TestEnv::new();
     Session::new(&env).quiet("SessionStart", &json!({"source": "startup"}));
-    let told = payload(&env, json!({"input_tokens": 84_000}));
+    let told = payload(&env, &json!({"input_tokens": 84_000}));
     assert_eq!(bridge(&env, &told).out(), "harn 84k/200k 42%\n");
     env.write(
         env.config().join("harn/config.toml"),
@@ -387,7 +390,7 @@ fn nothing_that_a_bridge_is_given_makes_it_complain() {
     }
     let locked = Session::new(&env).dir().join("state.json");
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
-    let told = payload(&env, json!({"input_tokens": 5}));
+    let told = payload(&env, &json!({"input_tokens": 5}));
     assert_eq!(bridge(&env, &told).out(), "mine\n");
     assert!(fs::metadata(&locked).unwrap().size() > 0);
 }
