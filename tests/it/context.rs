@@ -29,7 +29,7 @@ fn status_has_the_shape_of_the_contract_at_each_phase() {
             "schema": 1, "session": "s1", "run": null, "owned": false, "adapter": "claude-code",
             "phase": "observing", "generation": 0, "capsule": null, "recovery": null,
             "context": null, "degraded": null, "compactions": 0,
-            "capabilities": null,
+            "capabilities": null, "problems": [],
         })
     );
     assert_eq!(
