@@ -318,6 +318,11 @@ impl Call<'_> {
                 tracing::info!(path = %path.display(), "locked; the signal waits in the spool");
                 return self.spool(entry);
             }
+            Err(SessionError::Store(error)) => {
+                // It cannot be changed, but perhaps be read: a briefing may still go out.
+                tracing::error!(%error, "the session cannot be opened for writing");
+                Session::view(self.layout, entry)?
+            }
             opened => opened?,
         };
         self.settle_owner(&mut session, owner);

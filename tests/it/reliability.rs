@@ -266,6 +266,8 @@ fn a_full_or_read_only_project_leaves_the_old_state_and_status_says_so() {
     let payload =
         json!({"session_id": "s1", "cwd": env.project(), "prompt_id": "t9", "trigger": "auto"});
     let payload = payload.to_string();
+    let compacted =
+        json!({"session_id": "s1", "cwd": env.project(), "prompt_id": "t2", "source": "compact"});
     // A copy of the project on a file system of its own: then full, then read-only.
     let script = format!(
         "cp -a {project} copy.orig; mount -t tmpfs -o size=256k none {project}; cp -a copy.orig/. {project}/; cd {project}
@@ -275,7 +277,8 @@ fn a_full_or_read_only_project_leaves_the_old_state_and_status_says_so() {
          {harn} context status --json; rm filler
          mount -o remount,ro {project}
          printf %s \"$payload\" | {harn} hook claude-code PreCompact
-         {harn} context status --json"
+         {harn} context status --json
+         printf %s '{compacted}' | {harn} hook claude-code SessionStart"
     );
     let script = format!("cd {}; {script}", env.root().display());
     let Some(output) = in_mount_namespace(&env, &script, payload.as_bytes()) else {
@@ -283,7 +286,12 @@ fn a_full_or_read_only_project_leaves_the_old_state_and_status_says_so() {
     };
     assert_eq!(output.code, 0, "{}", output.err());
     let text = output.out();
-    let problems: Vec<String> = text
+    let (statuses, briefing) = text.trim_end().rsplit_once('\n').unwrap();
+    assert!(
+        briefing.contains("[harn:g1:") && briefing.contains("> fix the parser"),
+        "{briefing}"
+    );
+    let problems: Vec<String> = statuses
         .lines()
         .map(|line| {
             let status: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{text}"));
