@@ -80,6 +80,8 @@ struct StatusWire<'a> {
     degraded: Option<&'a str>,
     compactions: u64,
     capabilities: CapabilitiesWire,
+    /// What is wrong with this session's state, a line each.
+    problems: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -147,6 +149,7 @@ fn status(layout: &Layout, session: &Session, args: &SessionArgs) -> anyhow::Res
             post_signal: manifest.support(Dimension::PostSignal),
             trigger: manifest.support(Dimension::Trigger),
         },
+        problems: problems(session),
     };
     if args.json {
         say_json(&wire)
@@ -168,6 +171,34 @@ fn is_owned(layout: &Layout, session: &Session) -> anyhow::Result<bool> {
         && dir
             .speaker()?
             .is_some_and(|speaker| speaker.session == session.id))
+}
+
+/// Looks for what keeps the next checkpoint from being saved, or the last one from being read.
+fn problems(session: &Session) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Err(error) = session.store.check_writable() {
+        found.push(format!("nothing can be saved: {error}"));
+    }
+    if session.damaged_lines > 0 {
+        found.push(format!(
+            "{} lines of the event log are damaged",
+            session.damaged_lines
+        ));
+    }
+    if session.was_rebuilt {
+        found.push("the state file is damaged; it is rebuilt at the next event".to_owned());
+    }
+    if let Some(capsule) = &session.state.capsule
+        && briefing::read(session, capsule.generation).is_none()
+    {
+        found.push(format!("checkpoint {} cannot be read", capsule.generation));
+    }
+    match session.store.spooled() {
+        Ok(left) if left.is_empty() => {}
+        Ok(left) => found.push(format!("{} signals wait for the next event", left.len())),
+        Err(error) => found.push(error.to_string()),
+    }
+    found
 }
 
 fn status_text(wire: &StatusWire<'_>, session: &Session) -> String {
@@ -214,12 +245,11 @@ fn status_text(wire: &StatusWire<'_>, session: &Session) -> String {
     if let Some(reason) = wire.degraded {
         lines.push(format!("degraded    {}", one_line(reason)));
     }
-    if session.damaged_lines > 0 {
-        lines.push(format!(
-            "damaged     {} lines of the event log",
-            session.damaged_lines
-        ));
-    }
+    lines.extend(
+        wire.problems
+            .iter()
+            .map(|problem| format!("problem     {}", one_line(problem))),
+    );
     lines.join("\n")
 }
 

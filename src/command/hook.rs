@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::effect;
+use super::owner::{Owner, owner};
 use super::place;
 use super::session::{self, Session, SessionError};
 use super::stdin::{PayloadError, read_payload};
@@ -24,18 +25,13 @@ use crate::adapter::reply::{Decision, reply};
 use crate::cli::HookArgs;
 use crate::continuity::signal::{HookInput, Signal};
 use crate::continuity::step::{self, Effect};
-use crate::event::{
-    Event, EventBody, EventSource, HarnessId, RunId, SessionId, StartSource, Timestamp,
-};
+use crate::event::{Event, EventBody, EventSource, HarnessId, StartSource, Timestamp};
 use crate::exit::Exit;
-use crate::process;
 use crate::store::Layout;
 use crate::store::dir::DirError;
 use crate::store::format::{self, Read};
 use crate::store::index::{self, Entry, Registration};
 use crate::store::layout::NoHome;
-use crate::supervisor::ownership::{self, Verdict};
-use crate::supervisor::run::{RunDir, Speaker};
 
 /// Why a hook did nothing.
 #[derive(Debug, thiserror::Error)]
@@ -181,68 +177,6 @@ impl Watchdog {
     }
 }
 
-/// To whom the session of this hook belongs.
-enum Owner {
-    /// With the session that the same process spoke for before, if that was another.
-    Run(RunId, Option<SessionId>),
-    Nested(RunId),
-    Nobody,
-}
-
-fn owner(layout: &Layout, manifest: &Manifest, input: &HookInput) -> Owner {
-    let Some(id) = place::run_hint() else {
-        return Owner::Nobody;
-    };
-    owner_of_run(layout, manifest, input, &id).unwrap_or_else(|error| {
-        tracing::warn!(%error, "cannot tell whether the run owns this session");
-        Owner::Nobody
-    })
-}
-
-fn owner_of_run(
-    layout: &Layout,
-    manifest: &Manifest,
-    input: &HookInput,
-    id: &RunId,
-) -> Result<Owner, DirError> {
-    let Some(dir) = RunDir::open(layout, id)? else {
-        return Ok(Owner::Nobody);
-    };
-    let Some(run) = dir.read()? else {
-        return Ok(Owner::Nobody);
-    };
-    let speaker = dir
-        .speaker()?
-        .filter(|speaker| process::is_alive(speaker.process));
-    let is_harness = |seen: &process::Seen| {
-        seen.names
-            .iter()
-            .any(|name| manifest.processes.iter().any(|known| known == name))
-    };
-    let root = run.client.unwrap_or(run.host);
-    let claimed = speaker.as_ref().map(|speaker| speaker.process);
-    let process = match ownership::decide(&process::ancestors(), root, claimed, is_harness) {
-        Verdict::Claim(process) => process,
-        Verdict::Owned => match &speaker {
-            Some(speaker) if speaker.session == input.session => {
-                return Ok(Owner::Run(id.clone(), None));
-            }
-            Some(speaker) => speaker.process,
-            None => return Ok(Owner::Nobody),
-        },
-        Verdict::Nested => return Ok(Owner::Nested(id.clone())),
-        Verdict::Unowned => return Ok(Owner::Nobody),
-    };
-    dir.set_speaker(&Speaker {
-        process,
-        session: input.session.clone(),
-    })?;
-    Ok(Owner::Run(
-        id.clone(),
-        speaker.map(|speaker| speaker.session),
-    ))
-}
-
 /// One hook call, decoded.
 struct Call<'a> {
     layout: &'a Layout,
@@ -317,6 +251,11 @@ impl Call<'_> {
             Err(SessionError::Store(DirError::Locked(path))) => {
                 tracing::info!(path = %path.display(), "locked; the signal waits in the spool");
                 return self.spool(entry);
+            }
+            Err(SessionError::Store(error)) => {
+                // It cannot be changed, but perhaps be read: a briefing may still go out.
+                tracing::error!(%error, "the session cannot be opened for writing");
+                Session::view(self.layout, entry)?
             }
             opened => opened?,
         };

@@ -14,6 +14,7 @@ mod gauge;
 mod hook;
 mod log_file;
 mod note;
+mod owner;
 mod packaging;
 mod place;
 mod report;

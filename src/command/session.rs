@@ -49,6 +49,8 @@ pub(super) struct Session {
     /// Lines of the log that could not be read.
     pub(super) damaged_lines: u64,
     pub(super) followed: Option<Position>,
+    /// The state file was damaged.
+    pub(super) was_rebuilt: bool,
     tail: Tail,
     /// Held until the session is dropped; a reader holds none.
     lock: Option<Lock>,
@@ -86,6 +88,7 @@ impl Session {
             project: entry.project(),
             damaged_lines: 0,
             followed: None,
+            was_rebuilt: false,
             tail: log::tail(store.dir()).unwrap_or_else(|error| {
                 tracing::error!(%error, "the event log cannot be read");
                 Tail::default()
@@ -101,6 +104,7 @@ impl Session {
             }
             Some(Read::Damaged(why)) => {
                 tracing::warn!(why, "the state file is damaged; rebuilding it");
+                session.was_rebuilt = true;
                 if session.lock.is_some() {
                     session.store.quarantine_state()?;
                 }

@@ -273,13 +273,7 @@ impl State {
                 mode,
                 turn: _,
                 origin: _,
-            } => {
-                self.session.ended = false;
-                if mode.is_some() {
-                    self.session.mode.clone_from(mode);
-                }
-                self.close_attempt();
-            }
+            } => self.prompted(mode.as_ref()),
             EventBody::TurnStopped { .. } => {
                 // A reported compaction still waits for its briefing.
                 if !self
@@ -360,6 +354,14 @@ impl State {
         if source != StartSource::Compact || self.session.started_at.is_none() {
             self.session.started_at = Some(at);
         }
+    }
+
+    fn prompted(&mut self, mode: Option<&String>) {
+        self.session.ended = false;
+        if let Some(mode) = mode {
+            self.session.mode = Some(mode.clone());
+        }
+        self.close_attempt();
     }
 
     /// A prompt or the end of a turn: what was announced and never reported is over.

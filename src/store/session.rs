@@ -45,6 +45,14 @@ impl SessionStore {
         self.dir.lock(LOCK_FILE, patience)
     }
 
+    /// Whether a write would come through, by writing something that is taken away at once.
+    pub fn check_writable(&self) -> Result<(), DirError> {
+        const PROBE: &str = ".probe.tmp";
+        self.dir.remove(PROBE)?;
+        self.dir.create(PROBE, b"\n", Durability::Atomic)?;
+        self.dir.remove(PROBE)
+    }
+
     pub fn dir(&self) -> &Dir {
         &self.dir
     }

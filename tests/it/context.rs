@@ -33,7 +33,7 @@ fn status_has_the_shape_of_the_contract_at_each_phase() {
                 "unknown": "not_reported", "window": "unknown", "model": null, "mismatch": null,
                 "knobs": [], "configured_threshold_tokens": null, "automatic": null,
             },
-            "capabilities": null,
+            "capabilities": null, "problems": [],
         })
     );
     assert_eq!(

@@ -238,3 +238,76 @@ fn verify_finds_what_somebody_changed() {
     );
     assert_eq!(env.run(env.harn(["context", "verify"]), b"").code, 65);
 }
+
+/// Runs a script as root of a mount namespace of its own; false where none is to be had.
+fn in_mount_namespace(env: &TestEnv, script: &str, stdin: &[u8]) -> Option<crate::support::Output> {
+    for how in [&["-m"][..], &["-Urm"]] {
+        let mut probe = env.command("unshare");
+        probe
+            .args(how)
+            .args(["sh", "-c", "mount -t tmpfs none /mnt"]);
+        if probe.output().is_ok_and(|output| output.status.success()) {
+            let mut command = env.command("unshare");
+            command.args(how).args(["sh", "-ec", script]);
+            return Some(env.run(command, stdin));
+        }
+    }
+    eprintln!("no mount namespace is to be had here: skipped");
+    None
+}
+
+#[test]
+fn a_full_or_read_only_project_leaves_the_old_state_and_status_says_so() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    session.work_and_announce();
+    let harn = env.bin().display();
+    let project = env.project().display();
+    let payload =
+        json!({"session_id": "s1", "cwd": env.project(), "prompt_id": "t9", "trigger": "auto"});
+    let payload = payload.to_string();
+    let compacted =
+        json!({"session_id": "s1", "cwd": env.project(), "prompt_id": "t2", "source": "compact"});
+    // A copy of the project on a file system of its own: then full, then read-only.
+    let script = format!(
+        "cp -a {project} copy.orig; mount -t tmpfs -o size=256k none {project}; cp -a copy.orig/. {project}/; cd {project}
+         payload=$(cat)
+         head -c 1000000 /dev/zero >filler 2>/dev/null || true
+         printf %s \"$payload\" | {harn} hook claude-code PreCompact
+         {harn} context status --json; rm filler
+         mount -o remount,ro {project}
+         printf %s \"$payload\" | {harn} hook claude-code PreCompact
+         {harn} context status --json
+         printf %s '{compacted}' | {harn} hook claude-code SessionStart"
+    );
+    let script = format!("cd {}; {script}", env.root().display());
+    let Some(output) = in_mount_namespace(&env, &script, payload.as_bytes()) else {
+        return;
+    };
+    assert_eq!(output.code, 0, "{}", output.err());
+    let text = output.out();
+    let (statuses, briefing) = text.trim_end().rsplit_once('\n').unwrap();
+    assert!(
+        briefing.contains("[harn:g1:") && briefing.contains("> fix the parser"),
+        "{briefing}"
+    );
+    let problems: Vec<String> = statuses
+        .lines()
+        .map(|line| {
+            let status: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{text}"));
+            status["problems"][0]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        })
+        .collect();
+    assert_eq!(problems.len(), 2, "{text}");
+    assert!(
+        problems[0].contains("nothing can be saved") && problems[0].contains("No space left"),
+        "{problems:?}"
+    );
+    assert!(
+        problems[1].contains("nothing can be saved") && problems[1].contains("Read-only"),
+        "{problems:?}"
+    );
+}
