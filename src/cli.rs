@@ -28,8 +28,12 @@ pub struct Cli {
 pub enum Command {
     /// Host a harness or any program in a PTY
     Run(RunArgs),
-    /// Look at a session's continuity, or save a checkpoint
+    /// Where am I: session, repository, peers; or look at checkpoints and save one
     Context(ContextArgs),
+    /// Durable words for the next checkpoint: the task, a rule, the next step
+    Note(NoteArgs),
+    /// The canonical events of a session
+    Events(EventsArgs),
     /// The entry point of a harness's hooks: reads the payload from standard input
     #[command(
         after_help = "Always exits 0; prints one JSON document or nothing.\n\nExample:\n  \
@@ -39,6 +43,19 @@ pub enum Command {
     /// The built-in agent that `harn run -- demo` hosts
     #[command(name = "demo-agent", hide = true)]
     DemoAgent(demo::Options),
+    /// Stand in front of a harness's status line: record the sample, then run the user's own
+    #[command(
+        after_help = "Prints what the user's own status line prints, or harn's segment where there is none.\n\nExample:\n  \
+        harn statusline claude-code < status.json"
+    )]
+    Statusline(StatuslineArgs),
+    /// Print a completion script
+    #[command(after_help = "Example:\n  \
+        harn completions bash > ~/.local/share/bash-completion/completions/harn")]
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    #[command(after_help = "Example:\n  harn man | man -l -")]
+    Man,
 }
 
 #[derive(Debug, Args)]
@@ -80,6 +97,12 @@ pub enum Overlay {
 }
 
 #[derive(Debug, Args)]
+pub struct StatuslineArgs {
+    /// The adapter, such as claude-code
+    pub adapter: String,
+}
+
+#[derive(Debug, Args)]
 pub struct HookArgs {
     /// The adapter, such as claude-code
     pub adapter: String,
@@ -88,19 +111,48 @@ pub struct HookArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    arg_required_else_help = true,
-    after_help = "Examples:\n  \
+#[command(after_help = "Examples:\n  \
+        harn context\n  \
+        harn context --section repo --section commits\n  \
         harn context status\n  \
         harn context status --json | jq .phase\n  \
         harn context checkpoint --note 'never use curl; use ./bin/api'\n  \
-        harn context show 2\n\n\
+        harn context show 2\n  \
+        harn context diff 1 2\n\n\
         Without --session: the session of the run this is called in, the session that the harness names\n\
-        in the environment, or the only live session of this project."
-)]
+        in the environment, or the only live session of this project.")]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct ContextArgs {
     #[command(subcommand)]
-    pub command: ContextCommand,
+    pub command: Option<ContextCommand>,
+
+    /// Only this section of the orientation report; may be given again
+    #[arg(long, value_enum)]
+    pub section: Vec<Section>,
+
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A part of the orientation report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Section {
+    /// Session, harness, run
+    #[value(name = "self")]
+    Self_,
+    /// The time, UTC
+    Time,
+    /// Branch, HEAD, uncommitted changes
+    Repo,
+    /// The newest commits
+    Commits,
+    /// Other live sessions of this project, and runs elsewhere
+    Peers,
+    /// Phase, compactions, context in use
+    Context,
+    /// The newest checkpoint
+    Capsule,
 }
 
 #[derive(Debug, Subcommand)]
@@ -111,6 +163,12 @@ pub enum ContextCommand {
     Show(ShowArgs),
     /// Save a checkpoint now; always a new generation
     Checkpoint(CheckpointArgs),
+    /// All checkpoints of a session
+    List(ListArgs),
+    /// What lies between two checkpoints
+    Diff(DiffArgs),
+    /// Rebuild the state from events and checkpoints, and report differences (exit 65 if there are any)
+    Verify(VerifyArgs),
 }
 
 /// Which session, and how to print.
@@ -138,6 +196,96 @@ pub struct ShowArgs {
 
     #[command(flatten)]
     pub session: SessionArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    #[command(flatten)]
+    pub session: SessionArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    #[command(flatten)]
+    pub session: SessionArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// The older checkpoint's generation
+    pub from: u64,
+    /// The newer checkpoint's generation
+    pub to: u64,
+
+    #[command(flatten)]
+    pub session: SessionArgs,
+}
+
+#[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag on the command line"
+)]
+#[command(
+    group = clap::ArgGroup::new("what").required(true).args(["text", "list", "drop"]),
+    after_help = "A note is given back in every briefing until it is dropped: at most 20 of 500 characters. There is one\n\
+        task and one next step; a newer one takes the older one's place.\n\n\
+        Examples:\n  \
+        harn note 'never use curl; use ./bin/api'\n  \
+        harn note --task 'move the parser to the new lexer'\n  \
+        harn note --next 'run the fuzz target again'\n  \
+        harn note --list\n  \
+        harn note --drop 2"
+)]
+pub struct NoteArgs {
+    /// The words
+    pub text: Option<String>,
+
+    /// This is the task
+    #[arg(long, conflicts_with_all = ["keep", "next", "list", "drop"])]
+    pub task: bool,
+
+    /// This must be kept (the default)
+    #[arg(long, conflicts_with_all = ["next", "list", "drop"])]
+    pub keep: bool,
+
+    /// This is the next step
+    #[arg(long, conflicts_with_all = ["list", "drop"])]
+    pub next: bool,
+
+    /// Print the notes
+    #[arg(long)]
+    pub list: bool,
+
+    /// Remove the note with this number
+    #[arg(long, value_name = "N")]
+    pub drop: Option<usize>,
+
+    #[command(flatten)]
+    pub session: SessionArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "With --json one event a line (NDJSON), exactly as stored.\n\n\
+    Examples:\n  \
+    harn events\n  \
+    harn events --follow\n  \
+    harn events --json | jq -r .type"
+)]
+pub struct EventsArgs {
+    /// Go on as events come, until interrupted
+    #[arg(long, short)]
+    pub follow: bool,
+
+    #[command(flatten)]
+    pub session: SessionArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
 }
 
 #[derive(Debug, Args)]

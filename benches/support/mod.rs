@@ -1,4 +1,1 @@
-//! What the measuring programs share: scratch repositories and whole-process timing.
-
-pub(crate) mod scratch;
 pub(crate) mod timing;

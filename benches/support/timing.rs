@@ -1,6 +1,8 @@
 //! Times whole processes against each other. The contestants take turns, so that whatever else the
 //! machine does hits all of them; the median is told.
 
+use std::fs::File;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -10,7 +12,13 @@ use anyhow::{Context as _, Result, ensure};
 pub(crate) struct Contestant {
     pub(crate) name: &'static str,
     pub(crate) command: Command,
+    /// A file that is its standard input.
+    pub(crate) input: Option<PathBuf>,
+    /// What has to be done before each start; not timed.
+    pub(crate) prepare: Option<Prepare>,
 }
+
+pub(crate) type Prepare = Box<dyn FnMut() -> Result<()>>;
 
 /// The median time of each contestant, in their order, after one round that does not count.
 pub(crate) fn medians(contestants: &mut [Contestant], rounds: usize) -> Result<Vec<Duration>> {
@@ -31,10 +39,14 @@ pub(crate) fn medians(contestants: &mut [Contestant], rounds: usize) -> Result<V
 }
 
 fn once(contestant: &mut Contestant) -> Result<Duration> {
-    let command = contestant
-        .command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null());
+    if let Some(prepare) = &mut contestant.prepare {
+        prepare()?;
+    }
+    let input = match &contestant.input {
+        Some(path) => Stdio::from(File::open(path).context("opening the input")?),
+        None => Stdio::null(),
+    };
+    let command = contestant.command.stdin(input).stdout(Stdio::null());
     let start = now();
     let status = command
         .status()

@@ -26,17 +26,14 @@ pub enum Progress {
 impl DocumentEnd {
     /// Looks at the next bytes of the stream.
     pub fn push(&mut self, bytes: &[u8]) -> Progress {
-        for &byte in bytes {
-            self.seen += 1;
+        let mut rest = bytes;
+        while let Some((&byte, after)) = rest.split_first() {
             if self.in_string {
-                match byte {
-                    _ if self.escaped => self.escaped = false,
-                    b'\\' => self.escaped = true,
-                    b'"' => self.in_string = false,
-                    _ => {}
-                }
+                rest = self.skip_in_string(rest);
                 continue;
             }
+            rest = after;
+            self.seen += 1;
             match byte {
                 b'{' | b'[' if byte == b'{' || self.depth > 0 => self.depth += 1,
                 b'}' | b']' if self.depth > 0 => {
@@ -53,6 +50,26 @@ impl DocumentEnd {
             }
         }
         Progress::Incomplete
+    }
+
+    /// Goes to the end of the string or of the bytes; strings are where a large payload is large.
+    fn skip_in_string<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let skipped = if self.escaped {
+            self.escaped = false;
+            1
+        } else {
+            match memchr::memchr2(b'"', b'\\', bytes) {
+                Some(at) => {
+                    let is_end = bytes.get(at) == Some(&b'"');
+                    self.in_string = !is_end;
+                    self.escaped = !is_end;
+                    at + 1
+                }
+                None => bytes.len(),
+            }
+        };
+        self.seen += skipped;
+        bytes.get(skipped..).unwrap_or_default()
     }
 }
 

@@ -107,6 +107,8 @@ pub enum SignalKind {
     ToolFinished,
     ToolFailed,
     PermissionRequested,
+    AgentStarted,
+    AgentStopped,
     CompactionAnnounced,
     CompactionReported,
 }

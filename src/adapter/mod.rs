@@ -5,8 +5,12 @@
 //! other room knows a harness by name.
 
 pub mod claude_code;
+pub mod codex;
 pub mod decode;
+pub mod delivery;
+mod demo;
 pub mod document;
+pub mod gauge;
 pub mod launch;
 pub mod manifest;
 pub mod registry;

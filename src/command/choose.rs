@@ -5,10 +5,12 @@
 
 use std::path::Path;
 
+use super::dispatch::complain;
 use super::place;
 use super::session::{self, Session, SessionError};
 use crate::adapter::registry;
 use crate::event::SessionId;
+use crate::exit::Exit;
 use crate::store::Layout;
 use crate::store::dir::DirError;
 use crate::store::index::{self, Entry};
@@ -55,6 +57,27 @@ pub(super) fn choose(
     of_project(layout, cwd)
 }
 
+/// `choose` for commands: what a person can mend is told, and its exit code given back.
+pub(super) fn choose_or_complain(
+    layout: &Layout,
+    named: Option<&str>,
+    cwd: &Path,
+) -> anyhow::Result<Result<Entry, Exit>> {
+    let error = match choose(layout, named, cwd) {
+        Ok(entry) => return Ok(Ok(entry)),
+        Err(error) => error,
+    };
+    let hint = match &error {
+        ChoiceError::Store(_) | ChoiceError::Session(_) => return Err(error.into()),
+        ChoiceError::Unknown(_) | ChoiceError::NoneHere => {
+            "a session is known from its first hook on: start one with `harn run -- <harness>`"
+        }
+        ChoiceError::Several(_) => "name one with --session ID",
+    };
+    complain(&error, Some(hint));
+    Ok(Err(Exit::Usage))
+}
+
 fn of_run(layout: &Layout) -> Result<Option<SessionId>, DirError> {
     let Some(id) = place::run_hint() else {
         return Ok(None);
@@ -73,8 +96,10 @@ fn of_project(layout: &Layout, cwd: &Path) -> Result<Entry, ChoiceError> {
     let entries = session::of_project(layout, &place::project_at(cwd))?;
     let mut live = Vec::new();
     for entry in &entries {
-        if !Session::view(layout, entry)?.state.session.ended {
-            live.push(entry);
+        match Session::view(layout, entry) {
+            Ok(session) if session.state.session.ended => {}
+            Ok(_) => live.push(entry),
+            Err(error) => tracing::warn!(%error, session = %entry.session, "passed over"),
         }
     }
     match (live.as_slice(), entries.as_slice()) {

@@ -5,17 +5,16 @@ use std::time::Duration;
 use anyhow::Context as _;
 use serde::Serialize;
 
-use super::choose::{ChoiceError, choose};
+use super::choose::choose_or_complain;
 use super::dispatch::{complain, say, say_json};
+use super::gauge::{ContextWire, MeterWire, context_lines};
 use super::session::Session;
-use super::{briefing, checkpoint, clock, place};
+use super::{briefing, capsules, checkpoint, clock, note, place, report, telemetry, verify};
 use crate::adapter::manifest::{Dimension, Support};
 use crate::adapter::registry;
 use crate::cli::{CheckpointArgs, ContextArgs, ContextCommand, SessionArgs, ShowArgs, StatusArgs};
 use crate::continuity::capsule::Capsule;
-use crate::continuity::state::{
-    NOTE_CHARS, NOTES_LIMIT, Note, NoteKind, NoteOrigin, Phase, RecoveryState,
-};
+use crate::continuity::state::{NoteKind, Phase, RecoveryState};
 use crate::event::{
     BriefingChannel, CheckpointTrigger, EventSource, HarnessId, RunId, SCHEMA, SessionId, Timestamp,
 };
@@ -31,36 +30,38 @@ const GIT_LIMIT: Duration = Duration::from_secs(20);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) fn run(args: &ContextArgs) -> anyhow::Result<Exit> {
+    let Some(command) = &args.command else {
+        return report::run(args);
+    };
     let layout = place::layout()?;
-    let wanted = match &args.command {
+    let wanted = match command {
         ContextCommand::Status(StatusArgs { session }) => session,
         ContextCommand::Show(args) => &args.session,
         ContextCommand::Checkpoint(args) => &args.session,
+        ContextCommand::List(args) => &args.session,
+        ContextCommand::Diff(args) => &args.session,
+        ContextCommand::Verify(args) => &args.session,
     };
     let cwd = std::env::current_dir().context("cannot tell the current directory")?;
-    let entry = match choose(&layout, wanted.session.as_deref(), &cwd) {
+    let entry = match choose_or_complain(&layout, wanted.session.as_deref(), &cwd)? {
         Ok(entry) => entry,
-        Err(error) => return refuse(error),
+        Err(exit) => return Ok(exit),
     };
-    match &args.command {
-        ContextCommand::Status(args) => {
-            status(&layout, &Session::view(&layout, &entry)?, &args.session)
-        }
-        ContextCommand::Show(args) => show(&Session::view(&layout, &entry)?, args),
-        ContextCommand::Checkpoint(args) => save(Session::open(&layout, &entry, PATIENCE)?, args),
+    if let ContextCommand::Checkpoint(args) = command {
+        return save(Session::open(&layout, &entry, PATIENCE)?, args);
     }
-}
-
-fn refuse(error: ChoiceError) -> anyhow::Result<Exit> {
-    let hint = match &error {
-        ChoiceError::Store(_) | ChoiceError::Session(_) => return Err(error.into()),
-        ChoiceError::Unknown(_) | ChoiceError::NoneHere => {
-            "a session is known from its first hook on: start one with `harn run -- <harness>`"
+    let mut session = Session::view(&layout, &entry)?;
+    match command {
+        ContextCommand::Status(args) => {
+            telemetry::preview(&mut session, clock::now());
+            status(&layout, &session, &args.session)
         }
-        ChoiceError::Several(_) => "name one with --session ID",
-    };
-    complain(&error, Some(hint));
-    Ok(Exit::Usage)
+        ContextCommand::Show(args) => show(&session, args),
+        ContextCommand::List(args) => capsules::list(&session, &args.session),
+        ContextCommand::Diff(args) => capsules::diff(&session, args),
+        ContextCommand::Verify(args) => verify::run(&session, &args.session),
+        ContextCommand::Checkpoint(_) => Ok(Exit::Internal),
+    }
 }
 
 #[derive(Serialize)]
@@ -74,10 +75,13 @@ struct StatusWire<'a> {
     generation: u64,
     capsule: Option<CapsuleWire<'a>>,
     recovery: Option<RecoveryWire>,
-    context: Option<()>,
+    context: Option<ContextWire>,
+    meter: MeterWire<'a>,
     degraded: Option<&'a str>,
     compactions: u64,
     capabilities: CapabilitiesWire,
+    /// What is wrong with this session's state, a line each.
+    problems: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -132,7 +136,8 @@ fn status(layout: &Layout, session: &Session, args: &SessionArgs) -> anyhow::Res
                 via: recovery.via,
                 at: recovery.at,
             }),
-        context: None,
+        context: ContextWire::of(&session.state, clock::now()),
+        meter: MeterWire::of(&session.state),
         degraded: match &session.state.phase {
             Phase::Degraded { reason } => Some(reason),
             Phase::Observing | Phase::Checkpointed { .. } | Phase::Recovered { .. } => None,
@@ -144,6 +149,7 @@ fn status(layout: &Layout, session: &Session, args: &SessionArgs) -> anyhow::Res
             post_signal: manifest.support(Dimension::PostSignal),
             trigger: manifest.support(Dimension::Trigger),
         },
+        problems: problems(session),
     };
     if args.json {
         say_json(&wire)
@@ -165,6 +171,34 @@ fn is_owned(layout: &Layout, session: &Session) -> anyhow::Result<bool> {
         && dir
             .speaker()?
             .is_some_and(|speaker| speaker.session == session.id))
+}
+
+/// Looks for what keeps the next checkpoint from being saved, or the last one from being read.
+fn problems(session: &Session) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Err(error) = session.store.check_writable() {
+        found.push(format!("nothing can be saved: {error}"));
+    }
+    if session.damaged_lines > 0 {
+        found.push(format!(
+            "{} lines of the event log are damaged",
+            session.damaged_lines
+        ));
+    }
+    if session.was_rebuilt {
+        found.push("the state file is damaged; it is rebuilt at the next event".to_owned());
+    }
+    if let Some(capsule) = &session.state.capsule
+        && briefing::read(session, capsule.generation).is_none()
+    {
+        found.push(format!("checkpoint {} cannot be read", capsule.generation));
+    }
+    match session.store.spooled() {
+        Ok(left) if left.is_empty() => {}
+        Ok(left) => found.push(format!("{} signals wait for the next event", left.len())),
+        Err(error) => found.push(error.to_string()),
+    }
+    found
 }
 
 fn status_text(wire: &StatusWire<'_>, session: &Session) -> String {
@@ -205,18 +239,17 @@ fn status_text(wire: &StatusWire<'_>, session: &Session) -> String {
             None => "briefing    none yet".to_owned(),
         },
         format!("compactions {} reported by the harness", wire.compactions),
-        "context     unknown".to_owned(),
-        format!("trigger     {}", word(&wire.capabilities.trigger)),
     ];
+    lines.extend(context_lines(&session.state, now));
+    lines.push(format!("trigger     {}", word(&wire.capabilities.trigger)));
     if let Some(reason) = wire.degraded {
         lines.push(format!("degraded    {}", one_line(reason)));
     }
-    if session.damaged_lines > 0 {
-        lines.push(format!(
-            "damaged     {} lines of the event log",
-            session.damaged_lines
-        ));
-    }
+    lines.extend(
+        wire.problems
+            .iter()
+            .map(|problem| format!("problem     {}", one_line(problem))),
+    );
     lines.join("\n")
 }
 
@@ -294,7 +327,7 @@ struct SavedWire<'a> {
 fn save(mut session: Session, args: &CheckpointArgs) -> anyhow::Result<Exit> {
     let at = clock::now();
     if let Some(text) = &args.note
-        && let Err(why) = add_note(&mut session, text, at)
+        && let Err(why) = note::add(&mut session.state.work.notes, NoteKind::Keep, text, at)
     {
         complain(&why, None);
         return Ok(Exit::Usage);
@@ -331,30 +364,4 @@ fn save(mut session: Session, args: &CheckpointArgs) -> anyhow::Result<Exit> {
             one_line(&path)
         ))
     }
-}
-
-fn add_note(session: &mut Session, text: &str, at: Timestamp) -> Result<(), String> {
-    let text = one_line(text.trim());
-    let chars = text.chars().count();
-    if chars == 0 || chars > NOTE_CHARS {
-        return Err(format!(
-            "a note has 1 to {NOTE_CHARS} characters; this one has {chars}"
-        ));
-    }
-    let notes = &mut session.state.work.notes;
-    if notes.len() >= NOTES_LIMIT {
-        return Err(format!("there are {NOTES_LIMIT} notes already"));
-    }
-    let origin = match place::run_hint() {
-        Some(_) => NoteOrigin::Session,
-        None => NoteOrigin::Terminal,
-    };
-    let text = crate::continuity::mask::mask(&text);
-    notes.push(Note {
-        kind: NoteKind::Keep,
-        text,
-        origin,
-        at,
-    });
-    Ok(())
 }

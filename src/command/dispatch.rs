@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use clap::Parser as _;
 use serde::Serialize;
 
-use super::{context, hook, run};
+use super::{context, events, hook, note, packaging, run, statusline};
 use crate::cli::{Cli, Command};
 use crate::demo;
 use crate::exit::Exit;
@@ -62,11 +62,16 @@ fn dispatch(cli: &Cli) -> Exit {
     let done = match &cli.command {
         Command::Run(args) => return run::run(args),
         Command::Hook(args) => return hook::run(args),
+        Command::Statusline(args) => return statusline::run(args),
         Command::Context(args) => context::run(args),
         Command::DemoAgent(options) => match demo::run(options) {
             Ok(code) => return Exit::Program(code),
             Err(error) => Err(error.into()),
         },
+        Command::Note(args) => note::run(args),
+        Command::Events(args) => events::run(args),
+        Command::Completions(args) => packaging::completions(args),
+        Command::Man => packaging::man(),
     };
     done.unwrap_or_else(|error| {
         complain(&format!("{error:#}"), None);
@@ -76,11 +81,13 @@ fn dispatch(cli: &Cli) -> Exit {
 
 /// Prints text and a line feed.
 pub(super) fn say(text: &str) -> anyhow::Result<Exit> {
+    say_bytes(format!("{text}\n").as_bytes())
+}
+
+/// Prints bytes as they are.
+pub(super) fn say_bytes(bytes: &[u8]) -> anyhow::Result<Exit> {
     let mut stdout = io::stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.write_all(b"\n"))
-    {
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(Exit::Ok),
         // Whoever read it has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Ok),

@@ -10,7 +10,8 @@ use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::store::Layout;
-use crate::store::dir::{Dir, DirError, Durability};
+use crate::store::dir::{DirError, Durability};
+use crate::store::home;
 
 const FILE: &str = "harn.log";
 const OLD_FILE: &str = "harn.log.1";
@@ -70,7 +71,7 @@ impl io::Write for Record<'_> {
 }
 
 fn append(layout: &Layout, bytes: &[u8]) -> Result<(), DirError> {
-    let dir = Dir::ensure_trusted(&layout.log())?;
+    let dir = home::ensure_room(layout, home::LOG)?;
     if let Err(DirError::TooLarge { .. }) = dir.read(FILE, LIMIT_BYTES) {
         dir.rename(FILE, OLD_FILE)?;
         dir.replace(FILE, b"", Durability::Atomic)?;

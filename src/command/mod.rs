@@ -1,16 +1,29 @@
 //! The commands, one file each: the only place that wires IO to logic, and the only one that prints.
 
 mod briefing;
+mod capsules;
 mod checkpoint;
 mod choose;
 mod clock;
 mod context;
+mod delivery;
 mod dispatch;
+mod effect;
+mod events;
+mod gauge;
 mod hook;
 mod log_file;
+mod note;
+mod owner;
+mod packaging;
 mod place;
+mod report;
+mod retention;
 mod run;
 mod session;
+mod statusline;
 mod stdin;
+mod telemetry;
+mod verify;
 
 pub use dispatch::main;

@@ -28,6 +28,7 @@ fn capsule(work: Work) -> Capsule {
             mode: None,
         },
         work,
+        context: None,
         repo: RepoState::NotARepository,
     };
     Capsule::seal(parts).unwrap().0
@@ -77,6 +78,7 @@ fn work() -> Work {
             at,
         }],
         last_tool: None,
+        in_flight: Vec::new(),
     }
 }
 
@@ -173,6 +175,7 @@ proptest! {
             notes: (0..20).map(|_| note(NoteKind::Keep, &note_text)).collect(),
             touched: paths.into_iter().map(|path| Touched { path, at }).collect(),
             last_tool: None,
+        in_flight: Vec::new(),
         };
         let text = render(&Basis::State(&work), &Facts { drift, ..facts() });
         prop_assert!(text.chars().count() <= LIMIT_CHARS);

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{
     BriefingChannel, CheckpointTrigger, CompactionTrigger, EventBody, StartSource, Timestamp,
-    TurnId,
+    Tokens, TurnId,
 };
+use crate::telemetry::Meter;
 
 /// Touched paths kept, newest last.
 const TOUCHED_LIMIT: usize = 100;
@@ -65,7 +66,10 @@ pub struct Recovery {
     pub state: RecoveryState,
     pub via: BriefingChannel,
     pub tag: String,
+    pub attempt: String,
     pub generation: Option<u64>,
+    /// Length of the transcript when it was printed, in bytes.
+    pub transcript_offset: Option<u64>,
     pub at: Timestamp,
 }
 
@@ -83,6 +87,9 @@ pub struct Attempt {
     pub briefed: Option<BriefingChannel>,
     /// No prompt and no end of a turn has come since.
     pub open: bool,
+    /// What the context held when it began, as reported.
+    #[serde(default)]
+    pub tokens_before: Option<Tokens>,
 }
 
 impl Attempt {
@@ -156,6 +163,17 @@ pub struct Work {
     pub notes: Vec<Note>,
     pub touched: Vec<Touched>,
     pub last_tool: Option<String>,
+    /// Sub-agents that were started and have not stopped.
+    #[serde(default)]
+    pub in_flight: Vec<InFlight>,
+}
+
+/// A sub-agent at work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InFlight {
+    pub agent: String,
+    pub kind: Option<String>,
+    pub at: Timestamp,
 }
 
 /// Facts about the session that the harness reported.
@@ -169,6 +187,21 @@ pub struct SessionFacts {
     pub started_at: Option<Timestamp>,
     pub last_event_at: Option<Timestamp>,
     pub ended: bool,
+}
+
+impl SessionFacts {
+    /// What was told replaces what was known; what was not stays.
+    fn learn(&mut self, model: Option<&String>, cwd: Option<&String>, transcript: Option<&String>) {
+        for (mine, told) in [
+            (&mut self.model, model),
+            (&mut self.cwd, cwd),
+            (&mut self.transcript, transcript),
+        ] {
+            if let Some(told) = told {
+                *mine = Some(told.clone());
+            }
+        }
+    }
 }
 
 /// Continuity of one session.
@@ -186,6 +219,8 @@ pub struct State {
     pub recovery: Option<Recovery>,
     pub session: SessionFacts,
     pub work: Work,
+    #[serde(default)]
+    pub context: Meter,
 }
 
 impl Default for State {
@@ -200,6 +235,7 @@ impl Default for State {
             recovery: None,
             session: SessionFacts::default(),
             work: Work::default(),
+            context: Meter::default(),
         }
     }
 }
@@ -225,39 +261,48 @@ impl State {
                 transcript,
             } => {
                 self.start_session(*source, at);
-                for (mine, its) in [
-                    (&mut self.session.model, model),
-                    (&mut self.session.cwd, cwd),
-                    (&mut self.session.transcript, transcript),
-                ] {
-                    if its.is_some() {
-                        mine.clone_from(its);
-                    }
-                }
+                self.session
+                    .learn(model.as_ref(), cwd.as_ref(), transcript.as_ref());
             }
             EventBody::SessionEnded { reason: _ } => {
                 self.session.ended = true;
+                self.work.in_flight.clear();
                 self.close_attempt();
             }
             EventBody::PromptSubmitted {
                 mode,
                 turn: _,
                 origin: _,
-            } => {
-                self.session.ended = false;
-                if mode.is_some() {
-                    self.session.mode.clone_from(mode);
+            } => self.prompted(mode.as_ref()),
+            EventBody::TurnStopped { .. } => {
+                // A reported compaction still waits for its briefing.
+                if !self
+                    .attempt
+                    .as_ref()
+                    .is_some_and(|it| it.completed && it.briefed.is_none())
+                {
+                    self.close_attempt();
                 }
-                self.close_attempt();
             }
-            EventBody::TurnStopped { .. } => self.close_attempt(),
             EventBody::ToolStarted { tool, agent } => {
                 if agent.is_none() {
                     self.work.last_tool = Some(tool.clone());
                 }
             }
             EventBody::ToolFinished { wrote, .. } => self.touch(wrote, at),
-            EventBody::PermissionRequested { .. } | EventBody::SessionNested { .. } => {}
+            EventBody::AgentStarted { agent, kind } => {
+                self.work.in_flight.retain(|it| it.agent != *agent);
+                let (agent, kind) = (agent.clone(), kind.clone());
+                self.work.in_flight.push(InFlight { agent, kind, at });
+            }
+            EventBody::AgentStopped { agent } => {
+                self.work.in_flight.retain(|it| it.agent != *agent);
+            }
+            EventBody::PermissionRequested { .. }
+            | EventBody::SessionNested { .. }
+            | EventBody::SessionLinked { .. }
+            | EventBody::ContextSampled(_)
+            | EventBody::ContextBoundary { .. } => {}
             EventBody::CompactionStarted {
                 attempt,
                 turn,
@@ -269,27 +314,38 @@ impl State {
                 self.complete_attempt(attempt, *trigger);
             }
             EventBody::CheckpointCreated { .. } => self.checkpointed(body, at),
-            EventBody::RecoveryInjected {
-                attempt,
-                generation,
-                tag,
-                via,
-                chars: _,
-            } => {
-                self.injected(attempt, *generation, *via);
-                self.recovery = Some(Recovery {
-                    state: RecoveryState::Injected,
-                    via: *via,
-                    tag: tag.clone(),
-                    generation: *generation,
-                    at,
-                });
+            EventBody::RecoveryInjected { .. } => self.injected(body, at),
+            EventBody::RecoveryDelivered { tag, attempt: _ } => {
+                if let Some(recovery) = self.recovery.as_mut().filter(|it| it.tag == *tag) {
+                    recovery.state = RecoveryState::Delivered;
+                }
             }
             EventBody::Degraded { reason } => {
                 self.phase = Phase::Degraded {
                     reason: reason.clone(),
                 };
             }
+        }
+        self.measure(body, at);
+    }
+
+    /// What an event means for the meter; after all else, so that an attempt knows what it began with.
+    fn measure(&mut self, body: &EventBody, at: Timestamp) {
+        if let EventBody::ContextSampled(sample) = body {
+            self.context.apply(sample);
+        } else if let EventBody::ContextBoundary {
+            trigger,
+            before_tokens,
+            recorded_at,
+        } = body
+        {
+            self.bounded(*trigger, *before_tokens, *recorded_at);
+        } else if matches!(body, EventBody::PromptSubmitted { .. }) {
+            self.context.prompted(at);
+        } else if matches!(body, EventBody::TurnStopped { .. }) {
+            self.context.answered();
+        } else if matches!(body, EventBody::CompactionCompleted { .. }) {
+            self.context.compacted(at);
         }
     }
 
@@ -298,6 +354,14 @@ impl State {
         if source != StartSource::Compact || self.session.started_at.is_none() {
             self.session.started_at = Some(at);
         }
+    }
+
+    fn prompted(&mut self, mode: Option<&String>) {
+        self.session.ended = false;
+        if let Some(mode) = mode {
+            self.session.mode = Some(mode.clone());
+        }
+        self.close_attempt();
     }
 
     /// A prompt or the end of a turn: what was announced and never reported is over.
@@ -321,6 +385,11 @@ impl State {
             completed: false,
             briefed: None,
             open: true,
+            tokens_before: self
+                .context
+                .current
+                .as_ref()
+                .and_then(|sample| sample.used_tokens),
         });
     }
 
@@ -355,6 +424,10 @@ impl State {
             bytes: *bytes,
             truncated: truncated.clone(),
         });
+        if *trigger == CheckpointTrigger::Late {
+            // Made after the fact: it stands for no attempt.
+            return;
+        }
         let mut joined = None;
         if *trigger == CheckpointTrigger::PreCompact
             && let Some(attempt) = self.attempt.as_mut().filter(|attempt| attempt.open)
@@ -368,15 +441,49 @@ impl State {
         };
     }
 
-    fn injected(&mut self, id: &str, generation: Option<u64>, via: BriefingChannel) {
-        let mut has_capsule = false;
-        if let Some(attempt) = self.attempt.as_mut().filter(|attempt| attempt.id == id) {
-            attempt.briefed = Some(via);
-            has_capsule = attempt.generation.is_some();
-        }
+    fn injected(&mut self, body: &EventBody, at: Timestamp) {
+        let EventBody::RecoveryInjected {
+            attempt: id,
+            generation,
+            tag,
+            via,
+            transcript_offset,
+            ..
+        } = body
+        else {
+            return;
+        };
+        let attempt = self.attempt.as_mut().filter(|attempt| attempt.id == *id);
+        let has_capsule = attempt.is_some_and(|attempt| {
+            attempt.briefed = Some(*via);
+            attempt.generation.is_some()
+        });
         if has_capsule {
-            self.phase = Phase::Recovered { generation, via };
+            self.phase = Phase::Recovered {
+                generation: *generation,
+                via: *via,
+            };
         }
+        self.recovery = Some(Recovery {
+            state: RecoveryState::Injected,
+            via: *via,
+            tag: tag.clone(),
+            attempt: id.clone(),
+            generation: *generation,
+            transcript_offset: *transcript_offset,
+            at,
+        });
+    }
+
+    /// A record that does not say who asked takes the word of the attempt it ends.
+    fn bounded(&mut self, trigger: CompactionTrigger, before: Option<Tokens>, at: Timestamp) {
+        let attempt = self.attempt.as_ref().filter(|attempt| attempt.completed);
+        let trigger = match (trigger, attempt) {
+            (CompactionTrigger::Unknown, Some(attempt)) => attempt.trigger,
+            (told, _) => told,
+        };
+        let before = before.or(attempt.and_then(|attempt| attempt.tokens_before));
+        self.context.boundary(trigger, before, at);
     }
 
     fn touch(&mut self, wrote: &[String], at: Timestamp) {

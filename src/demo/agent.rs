@@ -36,6 +36,8 @@ pub(super) struct Setup {
     pub(super) manner: Manner,
     pub(super) has_compact: bool,
     pub(super) has_submit_keys: bool,
+    /// Hooks that were wired; none: nobody looks after the session.
+    pub(super) hooks: usize,
     /// The scratch repository.
     pub(super) project: String,
 }

@@ -22,6 +22,7 @@ impl Stage {
 
     fn with(like: Like, script: &str, change: impl FnOnce(&mut Setup)) -> Self {
         let mut setup = Setup {
+            hooks: 1,
             like,
             speed: 1,
             window: 200_000,

@@ -49,9 +49,9 @@ pub(super) enum Cue {
 }
 
 impl Story {
-    pub(super) fn new(speed: u64) -> Self {
+    pub(super) fn new(speed: u64, is_wired: bool) -> Self {
         Self {
-            beats: story::beats(),
+            beats: story::beats(is_wired),
             at: 0,
             typed: 0,
             due_at: QUIET_MS / speed,
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_whole_story_types_its_prompts_and_ends_within_the_time_promised() {
-        let mut story = Story::new(1);
+        let mut story = Story::new(1, true);
         let (mut now, mut prompts, mut draft, mut work_ms) = (0, Vec::new(), String::new(), 0);
         loop {
             match story.next(now, 1) {
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_key_stops_it_and_it_goes_on_with_the_same_prompt() {
-        let mut story = Story::new(1_000);
+        let mut story = Story::new(1_000, true);
         story.play(0);
         let mut now = 0;
         let mut typed = String::new();

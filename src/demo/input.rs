@@ -337,7 +337,7 @@ impl Agent {
         match &mut self.director {
             Director::Story(story) => story.play(now),
             Director::Nobody | Director::Script(_) => {
-                let mut story = super::director::Story::new(self.setup.speed);
+                let mut story = super::director::Story::new(self.setup.speed, self.setup.hooks > 0);
                 story.play(now);
                 self.director = Director::Story(story);
             }

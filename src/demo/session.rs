@@ -39,7 +39,7 @@ pub enum DemoError {
     Read { path: PathBuf, source: io::Error },
     #[error("the settings are not valid: {0}")]
     Settings(serde_json::Error),
-    #[error("the script {path}, {source}", path = path.display())]
+    #[error("the script {path}", path = path.display())]
     Script { path: PathBuf, source: ScriptError },
 }
 
@@ -50,7 +50,7 @@ fn at(step: &'static str) -> impl FnOnce(io::Error) -> DemoError {
 /// Plays the agent to its end; returns its exit code.
 pub fn run(options: &Options) -> Result<u8, DemoError> {
     let settings = settings(options)?;
-    let director = director(options)?;
+    let director = director(options, settings.count())?;
     let signals = Signals::watch(&[Signal::SIGWINCH]).map_err(at("watch signals"))?;
     scratch::sweep();
     let scratch = Scratch::create(options.keep).map_err(at("make a scratch directory"))?;
@@ -72,7 +72,7 @@ fn settings(options: &Options) -> Result<Settings, DemoError> {
     serde_json::from_str(&text).map_err(DemoError::Settings)
 }
 
-fn director(options: &Options) -> Result<Director, DemoError> {
+fn director(options: &Options, hooks: usize) -> Result<Director, DemoError> {
     if let Some(path) = &options.script {
         let script = Script::parse(&read(path.clone())?);
         return script
@@ -85,7 +85,10 @@ fn director(options: &Options) -> Result<Director, DemoError> {
     if options.no_story || options.print.is_some() || !tty::is_present() {
         return Ok(Director::Nobody);
     }
-    Ok(Director::Story(Story::new(u64::from(options.speed))))
+    Ok(Director::Story(Story::new(
+        u64::from(options.speed),
+        hooks > 0,
+    )))
 }
 
 fn read(path: PathBuf) -> Result<String, DemoError> {
@@ -147,6 +150,7 @@ impl Session {
             manner: options.compact,
             has_compact: !options.no_compact,
             has_submit_keys: options.submit_keys,
+            hooks: settings.count(),
             project: place.cwd.clone(),
         };
         let hooks = settings.count();

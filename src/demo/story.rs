@@ -12,7 +12,9 @@ pub(super) enum Beat {
     Prompt(&'static str, Vec<Step>),
 }
 
-pub(super) fn beats() -> Vec<Beat> {
+/// `is_wired`: hooks are there, so harn has something to show.
+pub(super) fn beats(is_wired: bool) -> Vec<Beat> {
+    let either = |with, without| Beat::Note(if is_wired { with } else { without });
     vec![
         Beat::Note(
             "A story of half a minute. Any key stops it and gives you the keyboard; /story goes on with it.",
@@ -20,8 +22,9 @@ pub(super) fn beats() -> Vec<Beat> {
         Beat::Pause(1_800),
         Beat::Prompt("Add a farewell to the greeter", first_turn()),
         Beat::Pause(900),
-        Beat::Note(
+        either(
             "harn runs below, as hooks: it took down the request and the file. The agent noticed nothing.",
+            "No hooks are wired, so nobody takes anything down. Watch what is missing later.",
         ),
         Beat::Pause(2_200),
         Beat::Prompt(
@@ -36,9 +39,10 @@ pub(super) fn beats() -> Vec<Beat> {
         Beat::Pause(2_600),
         Beat::Prompt("/compact", Vec::new()),
         Beat::Pause(900),
-        Beat::Note(
+        either(
             "Just before, harn saved a checkpoint of the work: the request, the files, the state of the repository. Just \
              after, it handed a briefing to the agent. Look at the next turn.",
+            "Nobody saved a checkpoint before, and nobody hands over a briefing now. Look at the next turn.",
         ),
         Beat::Pause(3_000),
         Beat::Prompt("Go on", third_turn()),

@@ -6,6 +6,7 @@
 //! ours, in one walk over the worktree, so that it has a deadline and never meets a filter.
 
 mod budget;
+mod commits;
 mod content;
 mod create;
 mod dirty;
@@ -19,6 +20,7 @@ mod submodule;
 mod untracked;
 mod walk;
 
+pub use commits::{Commit, recent_commits};
 pub use create::create;
 pub use error::RepoError;
 pub use open::worktree_root;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dir::{Dir, DirError, Durability};
 use super::format::{self, Read};
+use super::home;
 use super::layout::{
     CONTEXT_DIR, CORNER_DIR, IGNORE_FILE, IGNORE_TEXT, Layout, PROJECT_DIR, STATE_FILE, session_key,
 };
@@ -62,10 +63,9 @@ pub struct Registration<'a> {
 
 /// The entry of a session, if it has one.
 pub fn find(layout: &Layout, session: &SessionId) -> Result<Option<Entry>, DirError> {
-    match Dir::open_trusted(&layout.index()) {
-        Ok(index) => find_in(&index, session),
-        Err(error) if error.is_missing() => Ok(None),
-        Err(error) => Err(error),
+    match home::open_room(layout, home::INDEX)? {
+        Some(index) => find_in(&index, session),
+        None => Ok(None),
     }
 }
 
@@ -85,10 +85,8 @@ fn file_name(session: &SessionId) -> String {
 
 /// All entries, unreadable ones left out.
 pub fn entries(layout: &Layout) -> Result<Vec<Entry>, DirError> {
-    let index = match Dir::open_trusted(&layout.index()) {
-        Ok(index) => index,
-        Err(error) if error.is_missing() => return Ok(Vec::new()),
-        Err(error) => return Err(error),
+    let Some(index) = home::open_room(layout, home::INDEX)? else {
+        return Ok(Vec::new());
     };
     let mut entries = Vec::new();
     for name in index.names()? {
@@ -103,13 +101,21 @@ pub fn entries(layout: &Layout) -> Result<Vec<Entry>, DirError> {
     Ok(entries)
 }
 
+/// Takes a session's entry away.
+pub fn forget(layout: &Layout, session: &SessionId) -> Result<(), DirError> {
+    match home::open_room(layout, home::INDEX)? {
+        Some(index) => index.remove(&file_name(session)),
+        None => Ok(()),
+    }
+}
+
 /// Finds the session's entry or makes it.
 pub fn register(
     layout: &Layout,
     asked: &Registration<'_>,
     patience: Duration,
 ) -> Result<Entry, DirError> {
-    let index = Dir::ensure_trusted(&layout.index())?;
+    let index = home::ensure_room(layout, home::INDEX)?;
     let _lock = index.lock(LOCK, patience)?;
     if let Some(entry) = find_in(&index, asked.session)? {
         return Ok(entry);
@@ -190,7 +196,7 @@ fn ensure_ignored(parent: &Dir, name: &str) -> Result<Dir, DirError> {
 }
 
 /// Opens the `context/` directory of an entry, making it where it is missing.
-pub fn open_context(layout: &Layout, entry: &Entry) -> Result<Dir, DirError> {
+pub fn ensure_context(layout: &Layout, entry: &Entry) -> Result<Dir, DirError> {
     let project = entry.project();
     let base = match entry.place {
         Place::Project => ensure_ignored(&Dir::open_trusted(&project)?, PROJECT_DIR)?,
@@ -198,9 +204,22 @@ pub fn open_context(layout: &Layout, entry: &Entry) -> Result<Dir, DirError> {
             let outer = Dir::open_trusted(&project)?.ensure(PROJECT_DIR)?;
             ensure_ignored(&outer, CORNER_DIR)?
         }
-        Place::User => Dir::ensure_trusted(&layout.user_project(&project))?,
+        Place::User => home::ensure_project(layout, &project)?,
     };
     base.ensure(CONTEXT_DIR)
+}
+
+/// `ensure_context` for those who only look: makes nothing.
+pub fn open_context(layout: &Layout, entry: &Entry) -> Result<Dir, DirError> {
+    let project = entry.project();
+    let base = match entry.place {
+        Place::Project => Dir::open_trusted(&project)?.child(PROJECT_DIR)?,
+        Place::Corner => Dir::open_trusted(&project)?
+            .child(PROJECT_DIR)?
+            .child(CORNER_DIR)?,
+        Place::User => home::open_project(layout, &project)?,
+    };
+    base.child(CONTEXT_DIR)
 }
 
 #[cfg(test)]

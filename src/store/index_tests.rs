@@ -14,7 +14,7 @@ impl Scratch {
         let state = temp.path().join("state");
         let layout = Layout {
             config: state.join("c"),
-            state,
+            base: state,
             gathered: false,
         };
         Self { temp, layout }
@@ -36,7 +36,10 @@ impl Scratch {
     }
 
     fn context(&self, entry: &Entry) -> String {
-        let path = open_context(&self.layout, entry).unwrap().path().to_owned();
+        let path = ensure_context(&self.layout, entry)
+            .unwrap()
+            .path()
+            .to_owned();
         path.strip_prefix(self.temp.path())
             .unwrap()
             .display()
@@ -95,12 +98,35 @@ fn a_tracked_or_linked_directory_sends_state_to_the_user() {
     scratch.register("first", false);
     let tracked = scratch.register("s", true);
     assert_eq!(tracked.place, Place::User);
-    assert!(scratch.context(&tracked).starts_with("state/projects/"));
+    assert!(
+        scratch
+            .context(&tracked)
+            .starts_with("state/harn/projects/")
+    );
 
     let scratch = Scratch::new();
     let elsewhere = scratch.temp.path().join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
     symlink(&elsewhere, scratch.project().join(".harnery")).unwrap();
     assert_eq!(scratch.register("s", false).place, Place::User);
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
+}
+
+#[test]
+fn a_link_in_the_users_own_state_directory_is_refused() {
+    let scratch = Scratch::new();
+    let elsewhere = scratch.temp.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::fs::create_dir(scratch.temp.path().join("state")).unwrap();
+    symlink(&elsewhere, scratch.temp.path().join("state/harn")).unwrap();
+    let asked = Registration {
+        session: &SessionId::new("s"),
+        adapter: &HarnessId::new("demo"),
+        project: &scratch.project(),
+        with_user: false,
+        is_tracked: &|_| false,
+    };
+    let refused = register(&scratch.layout, &asked, Duration::ZERO);
+    assert!(matches!(refused, Err(DirError::Link(_))), "{refused:?}");
     assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
 }

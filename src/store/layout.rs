@@ -14,6 +14,10 @@ pub const STATE_FILE: &str = "state.json";
 pub const EVENTS_FILE: &str = "events.ndjson";
 pub const LOCK_FILE: &str = "lock";
 pub const CAPSULES_DIR: &str = "capsules";
+pub const PREVIOUS_STATE_FILE: &str = "state.previous.json";
+pub const DAMAGED_STATE_FILE: &str = "state.damaged.json";
+pub const ROLLING_FILE: &str = "rolling.json";
+pub const SPOOL_DIR: &str = "spool";
 pub const BRIEFING_FILE: &str = "briefing.md";
 /// harn's directory in a project; another tool uses the same name, see `index`.
 pub const PROJECT_DIR: &str = ".harnery";
@@ -30,9 +34,9 @@ const KEY_DIGITS: usize = 24;
 /// The user's own directories.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// `$HARN_STATE_DIR`, else `$XDG_STATE_HOME/harn`.
-    pub state: PathBuf,
-    /// `$HARN_STATE_DIR` was given: the state tree of every project goes there.
+    /// `$HARN_STATE_DIR`, else `$XDG_STATE_HOME`, in which harn has a directory of its own.
+    pub base: PathBuf,
+    /// `$HARN_STATE_DIR` was given: it is harn's own, and the state tree of every project goes there.
     pub gathered: bool,
     pub config: PathBuf,
 }
@@ -58,44 +62,27 @@ impl Layout {
         let given = absolute("HARN_STATE_DIR");
         let gathered = given.is_some();
         let state = given
-            .or_else(|| base("XDG_STATE_HOME", ".local/state").map(|base| base.join("harn")))
+            .or_else(|| base("XDG_STATE_HOME", ".local/state"))
             .ok_or(NoHome)?;
         let config = config
             .unwrap_or_else(|| state.clone())
             .join("harn/config.toml");
         Ok(Self {
-            state,
+            base: state,
             gathered,
             config,
         })
-    }
-
-    pub fn index(&self) -> PathBuf {
-        self.state.join("index")
-    }
-
-    pub fn runs(&self) -> PathBuf {
-        self.state.join("runs")
-    }
-
-    pub fn log(&self) -> PathBuf {
-        self.state.join("log")
-    }
-
-    /// Holds `context/` of a project that keeps its state with the user.
-    pub fn user_project(&self, project: &Path) -> PathBuf {
-        if self.gathered {
-            return self.state.clone();
-        }
-        self.state
-            .join("projects")
-            .join(key(project.as_os_str().as_bytes()))
     }
 }
 
 /// A session's key: 24 hex digits of the SHA-256 of its id.
 pub fn session_key(session: &SessionId) -> String {
     key(session.as_str().as_bytes())
+}
+
+/// A project's key below the user's state directory.
+pub fn project_key(project: &Path) -> String {
+    key(project.as_os_str().as_bytes())
 }
 
 fn key(bytes: &[u8]) -> String {
@@ -131,11 +118,11 @@ mod tests {
 
     #[test]
     fn directories_follow_the_environment_and_ignore_relative_ones() {
-        let at = |vars| layout(vars).map(|layout| (layout.state, layout.config));
+        let at = |vars| layout(vars).map(|layout| (layout.base, layout.config));
         let paths = |state: &str, config: &str| Some((state.into(), config.into()));
         assert_eq!(
             at(&[("HOME", "/h"), ("XDG_STATE_HOME", "rel")]),
-            paths("/h/.local/state/harn", "/h/.config/harn/config.toml")
+            paths("/h/.local/state", "/h/.config/harn/config.toml")
         );
         assert_eq!(
             at(&[
@@ -143,7 +130,7 @@ mod tests {
                 ("XDG_STATE_HOME", "/s"),
                 ("XDG_CONFIG_HOME", "/c")
             ]),
-            paths("/s/harn", "/c/harn/config.toml")
+            paths("/s", "/c/harn/config.toml")
         );
         assert_eq!(
             at(&[("HARN_STATE_DIR", "/x")]),

@@ -5,6 +5,7 @@
 
 pub mod dir;
 pub mod format;
+pub mod home;
 pub mod index;
 pub mod layout;
 pub mod log;

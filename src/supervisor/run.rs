@@ -12,12 +12,14 @@ use crate::event::{HarnessId, RunId, SessionId, Timestamp};
 use crate::process::{self, Process};
 use crate::store::dir::{Dir, DirError, Durability};
 use crate::store::format::{self, Read};
+use crate::store::home;
 use crate::store::layout::Layout;
 
 const RECORD_FILE: &str = "run.json";
 const SPEAKER_FILE: &str = "session.json";
 const SETTINGS_FILE: &str = "settings.json";
-const FILES: [&str; 3] = [RECORD_FILE, SPEAKER_FILE, SETTINGS_FILE];
+const STATUS_LINE_FILE: &str = "statusline.json";
+const FILES: [&str; 4] = [RECORD_FILE, SPEAKER_FILE, SETTINGS_FILE, STATUS_LINE_FILE];
 const LIMIT_BYTES: u64 = 64 * 1024;
 
 /// One owned run.
@@ -50,7 +52,7 @@ pub struct RunDir {
 impl RunDir {
     /// Makes the directory of a new run.
     pub fn create(layout: &Layout, id: &RunId) -> Result<Self, DirError> {
-        let runs = Dir::ensure_trusted(&layout.runs())?;
+        let runs = home::ensure_room(layout, home::RUNS)?;
         Ok(Self {
             dir: runs.ensure(id.as_str())?,
         })
@@ -65,7 +67,10 @@ impl RunDir {
         if !is_plain || id.as_str().is_empty() {
             return Ok(None);
         }
-        match Dir::open_trusted(&layout.runs()).and_then(|runs| runs.child(id.as_str())) {
+        let Some(runs) = home::open_room(layout, home::RUNS)? else {
+            return Ok(None);
+        };
+        match runs.child(id.as_str()) {
             Ok(dir) => Ok(Some(Self { dir })),
             Err(error) if error.is_missing() => Ok(None),
             Err(error) => Err(error),
@@ -97,6 +102,15 @@ impl RunDir {
         self.dir.replace(SETTINGS_FILE, bytes, Durability::Atomic)
     }
 
+    /// The command of the status line that the user passed to this run, for the bridge that stands in its place.
+    pub fn write_status_line(&self, command: &str) -> Result<(), DirError> {
+        self.write_file(STATUS_LINE_FILE, &command)
+    }
+
+    pub fn status_line(&self) -> Result<Option<String>, DirError> {
+        self.read_file(STATUS_LINE_FILE, format::RUN)
+    }
+
     fn read_file<T: serde::de::DeserializeOwned>(
         &self,
         name: &str,
@@ -123,8 +137,10 @@ impl RunDir {
 
 /// Removes everything a run has left.
 pub fn remove(layout: &Layout, id: &RunId) -> Result<(), DirError> {
-    let runs = Dir::open_trusted(&layout.runs())?;
-    remove_in(&runs, id.as_str())
+    match home::open_room(layout, home::RUNS)? {
+        Some(runs) => remove_in(&runs, id.as_str()),
+        None => Ok(()),
+    }
 }
 
 fn remove_in(runs: &Dir, name: &str) -> Result<(), DirError> {
@@ -139,7 +155,7 @@ fn remove_in(runs: &Dir, name: &str) -> Result<(), DirError> {
 
 /// Removes what runs left whose harn is gone.
 pub fn sweep(layout: &Layout) -> Result<(), DirError> {
-    let runs = Dir::ensure_trusted(&layout.runs())?;
+    let runs = home::ensure_room(layout, home::RUNS)?;
     for name in runs.names()? {
         let Ok(dir) = runs.child(&name) else { continue };
         let record = RunDir { dir }.read()?;
@@ -172,10 +188,8 @@ fn is_old(name: &str) -> bool {
 
 /// The live runs of this user.
 pub fn live(layout: &Layout) -> Result<Vec<(Run, Option<Speaker>)>, DirError> {
-    let runs = match Dir::open_trusted(&layout.runs()) {
-        Ok(runs) => runs,
-        Err(error) if error.is_missing() => return Ok(Vec::new()),
-        Err(error) => return Err(error),
+    let Some(runs) = home::open_room(layout, home::RUNS)? else {
+        return Ok(Vec::new());
     };
     let mut found = Vec::new();
     for name in runs.names()? {

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::adapter::manifest::Version;
 use crate::store::dir::{Dir, DirError, Durability};
 use crate::store::format::{self, Read};
+use crate::store::home;
 use crate::store::layout::Layout;
 
 const CACHE_FILE: &str = "versions.json";
@@ -35,7 +36,7 @@ pub fn of(layout: &Layout, program: &Path) -> Option<Version> {
     let meta = real.metadata().ok()?;
     let modified_ns = i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec());
     let key = real.to_string_lossy().into_owned();
-    let dir = Dir::ensure_trusted(&layout.state);
+    let dir = home::ensure(layout);
     let mut cache = dir
         .as_ref()
         .ok()

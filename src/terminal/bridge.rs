@@ -15,9 +15,6 @@ use super::modes::Modes;
 use super::pty::Pty;
 use super::tty::Tty;
 
-/// A read of at least this much says that more is waiting; less is a key's echo, and goes out at once.
-const BURST_BYTES: usize = 2048;
-
 pub(super) struct Bridge {
     pub(super) tty: Tty,
     pub(super) pty: Pty,
@@ -150,27 +147,16 @@ impl Bridge {
         }
     }
 
+    /// One read a turn: gathering more before the write only makes the program and the terminal wait for each other.
     fn read_output(&mut self) {
-        loop {
-            let room = self.output.room();
-            if room.is_empty() {
-                return;
+        match self.pty.read(self.output.room()) {
+            Ok(0) => self.is_pty_open = false,
+            Ok(count) => self.output.fill(count),
+            Err(error) if is_passing(&error) => {}
+            Err(error) => {
+                tracing::warn!(%error, "reading the PTY");
+                self.is_pty_open = false;
             }
-            match self.pty.read(room) {
-                Ok(0) => self.is_pty_open = false,
-                Ok(count) => {
-                    self.output.fill(count);
-                    if count >= BURST_BYTES {
-                        continue;
-                    }
-                }
-                Err(error) if is_passing(&error) => {}
-                Err(error) => {
-                    tracing::warn!(%error, "reading the PTY");
-                    self.is_pty_open = false;
-                }
-            }
-            return;
         }
     }
 

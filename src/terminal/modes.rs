@@ -50,14 +50,23 @@ pub(super) struct Modes {
     alternate: Option<u16>,
     keyboards: [Keyboard; 2],
     /// Things that one fixed sequence undoes.
-    touched: BTreeSet<&'static [u8]>,
+    touched: u8,
 }
 
-const KEY_MODIFIERS: &[u8] = b"\x1b[>4;0m";
-const KEYPAD: &[u8] = b"\x1b>";
-const REGION: &[u8] = b"\x1b[r";
-const CURSOR_SHAPE: &[u8] = b"\x1b[0 q";
-const RENDITION: &[u8] = b"\x1b[0m";
+/// What one fixed sequence each undoes; bits of `touched`, in the order in which they are undone.
+const RENDITION: u8 = 1;
+const KEY_MODIFIERS: u8 = 2;
+const KEYPAD: u8 = 4;
+const CURSOR_SHAPE: u8 = 8;
+const REGION: u8 = 16;
+const UNDO: [(u8, &[u8]); 5] = [
+    (RENDITION, b"\x1b[0m"),
+    (KEY_MODIFIERS, b"\x1b[>4;0m"),
+    (KEYPAD, b"\x1b>"),
+    (CURSOR_SHAPE, b"\x1b[0 q"),
+    // A reset region also sends the cursor home.
+    (REGION, b"\x1b7\x1b[r\x1b8"),
+];
 
 impl Modes {
     pub(super) fn new() -> Self {
@@ -68,21 +77,35 @@ impl Modes {
             reset: BTreeSet::new(),
             alternate: None,
             keyboards: [Keyboard::default(); 2],
-            touched: BTreeSet::new(),
+            touched: 0,
         }
     }
 
     pub(super) fn observe(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let Some((&byte, after)) = rest.split_first() {
+            // Plain text and parameters are most of what there is, so they are taken in one go.
             if self.place == Place::Ground {
-                // Plain text is most of what there is.
                 let Some(at) = rest.iter().position(|byte| *byte == 0x1b) else {
                     return;
                 };
                 self.place = Place::Escape;
                 rest = rest.get(at + 1..).unwrap_or_default();
                 continue;
+            }
+            if self.place == Place::Sequence {
+                let count = rest
+                    .iter()
+                    .take_while(|byte| (0x20..0x40).contains(*byte))
+                    .count();
+                let (taken, after) = rest.split_at_checked(count).unwrap_or_default();
+                let room = PARAMETERS_LIMIT.saturating_sub(self.parameters.len());
+                self.parameters
+                    .extend_from_slice(taken.get(..room).unwrap_or(taken));
+                rest = after;
+                if count > 0 {
+                    continue;
+                }
             }
             self.take(byte);
             rest = after;
@@ -129,11 +152,11 @@ impl Modes {
                 Place::Ground
             }
             b'=' => {
-                self.touched.insert(KEYPAD);
+                self.touch(KEYPAD, true);
                 Place::Ground
             }
             b'>' => {
-                self.touched.remove(KEYPAD);
+                self.touch(KEYPAD, false);
                 Place::Ground
             }
             _ => Place::Ground,
@@ -157,9 +180,7 @@ impl Modes {
             (Some((b'=', flags)), b'u') => {
                 self.keyboard().has_flags = flags.first().is_some_and(|flag| *flag != b'0');
             }
-            (Some((b'>', b"4")), b'm') => {
-                self.touched.remove(KEY_MODIFIERS);
-            }
+            (Some((b'>', b"4")), b'm') => self.touch(KEY_MODIFIERS, false),
             (Some((b'>', [b'4', b';', value @ ..])), b'm') => {
                 self.touch(KEY_MODIFIERS, number(value).unwrap_or(0) != 0);
             }
@@ -174,7 +195,7 @@ impl Modes {
             }
             // A soft reset undoes all but the screen and what it never knew of.
             (Some((b'!', [])), b'p') => {
-                self.touched.clear();
+                self.touched = 0;
                 self.reset.clear();
             }
             _ => {}
@@ -182,11 +203,11 @@ impl Modes {
         self.parameters = parameters;
     }
 
-    fn touch(&mut self, undo: &'static [u8], is_on: bool) {
+    fn touch(&mut self, what: u8, is_on: bool) {
         if is_on {
-            self.touched.insert(undo);
+            self.touched |= what;
         } else {
-            self.touched.remove(undo);
+            self.touched &= !what;
         }
     }
 
@@ -243,11 +264,8 @@ impl Modes {
             push_mode(&mut text, *mode, 'h');
         }
         let mut bytes = text.into_bytes();
-        for undo in &self.touched {
-            // A reset region also sends the cursor home.
-            if *undo == REGION {
-                bytes.extend_from_slice(b"\x1b7\x1b[r\x1b8");
-            } else {
+        for (what, undo) in UNDO {
+            if self.touched & what != 0 {
                 bytes.extend_from_slice(undo);
             }
         }

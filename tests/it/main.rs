@@ -3,7 +3,15 @@
 
 mod context;
 mod demo;
+mod docs;
 mod hook;
+mod identity;
+mod layering;
+mod note;
+mod packaging;
+mod reliability;
 mod repo;
 mod run;
 mod support;
+mod telemetry;
+mod wiring;

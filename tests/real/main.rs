@@ -13,3 +13,4 @@ mod sandbox;
 mod session;
 #[path = "../it/support/mod.rs"]
 mod support;
+mod telemetry;

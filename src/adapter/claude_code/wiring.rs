@@ -10,6 +10,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use super::status_line;
+use crate::adapter::gauge::gauge;
 use crate::adapter::launch::{Request, Wiring, WiringError};
 
 const FLAG: &str = "--settings";
@@ -38,6 +40,7 @@ pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
             "timeout": spec.timeout_s,
         }]}));
     }
+    let status_line = bridge(&mut settings, request);
     let mut args = vec![OsString::from(FLAG), request.file.as_os_str().to_owned()];
     args.extend(rest.into_iter().cloned());
     let mut file = serde_json::to_vec_pretty(&settings).map_err(WiringError::Json)?;
@@ -45,7 +48,50 @@ pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
     Ok(Wiring {
         args,
         file: Some(file),
+        status_line,
     })
+}
+
+/// Puts the bridge in the place of the status line in force; gives the one that was
+/// passed, or chosen by a flag, which the settings files do not tell (empty: none).
+fn bridge(settings: &mut Map<String, Value>, request: &Request<'_>) -> Option<String> {
+    let passed = status_line::in_settings(settings.get("statusLine"));
+    if passed.is_none() && settings.contains_key("statusLine") {
+        // No command that harn knows how to run: it stays.
+        return None;
+    }
+    let sources = sources(request.args);
+    let own = passed.clone().or_else(|| match sources {
+        Some(sources) => status_line::effective_of(request.settings, sources),
+        None => gauge(&request.manifest.id).and_then(|it| (it.own_status_line)(request.settings)),
+    });
+    let rest = own.as_ref().map(|line| line.rest.clone());
+    let mut line = Map::new();
+    line.insert("type".to_owned(), json!("command"));
+    line.insert("command".to_owned(), json!(request.status_line));
+    line.extend(rest.unwrap_or_default());
+    settings.insert("statusLine".to_owned(), Value::Object(line));
+    match (passed, sources) {
+        (Some(line), _) => Some(line.command),
+        // The bridge would look into files that the client was told not to read.
+        (None, Some(_)) => Some(own.map(|line| line.command).unwrap_or_default()),
+        (None, None) => None,
+    }
+}
+
+/// The settings that the client was told to read; none: all.
+fn sources(args: &[OsString]) -> Option<&str> {
+    const SOURCES: &str = "--setting-sources";
+    let mut args = args.iter().take_while(|arg| *arg != "--");
+    let mut found = None;
+    while let Some(arg) = args.next() {
+        if arg == SOURCES {
+            found = args.next().and_then(|value| value.to_str());
+        } else if let Some(value) = arg.to_str().and_then(|arg| arg.strip_prefix(SOURCES)) {
+            found = value.strip_prefix('=').or(found);
+        }
+    }
+    found
 }
 
 /// The arguments without any `--settings`, and the value of the last one, which is the one the client would take.
@@ -100,6 +146,7 @@ fn user_settings(passed: &OsStr, cwd: &Path) -> Result<Map<String, Value>, Wirin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapter::gauge::Settings;
     use crate::adapter::manifest::Version;
     use crate::adapter::registry;
 
@@ -114,6 +161,16 @@ mod tests {
             cwd: Path::new("/"),
             file: Path::new("/run/s.json"),
             command: &|event| format!("harn hook claude-code {event}"),
+            status_line: "harn statusline claude-code",
+            settings: &Settings {
+                var: &|name| (name == "HOME").then(|| OsString::from("/h")),
+                read: &|path| {
+                    let line = r#"{"statusLine":{"type":"command","command":"mine","padding":2}}"#;
+                    (path == Path::new("/h/.claude/settings.json"))
+                        .then(|| line.as_bytes().to_vec())
+                },
+                project: Path::new("/"),
+            },
         })?;
         Ok((
             wiring.args,
@@ -146,7 +203,7 @@ mod tests {
         ];
         assert_eq!(events(None), smallest);
         assert_eq!(events(Some("2.1.100")), smallest);
-        assert_eq!(events(Some("2.1.197")).len(), 11);
+        assert_eq!(events(Some("2.1.197")).len(), 13);
     }
 
     #[test]
@@ -183,6 +240,23 @@ mod tests {
         .unwrap();
         assert_eq!(words(&args), ["--settings", "/run/s.json"]);
         assert_eq!(settings["theme"], "dark");
+    }
+
+    #[test]
+    fn the_bridge_takes_the_place_of_the_status_line_in_force_with_its_other_keys() {
+        let line = |passed: &[&str]| wired(passed, None).unwrap().1["statusLine"].clone();
+        let bridge = |padding: u64| json!({"type": "command", "command": "harn statusline claude-code", "padding": padding});
+        assert_eq!(line(&[]), bridge(2));
+        let passed = r#"{"statusLine":{"type":"command","command":"theirs","padding":5}}"#;
+        assert_eq!(line(&["--settings", passed]), bridge(5));
+        assert_eq!(line(&["--setting-sources", "user,local"]), bridge(2));
+        let without = json!({"type": "command", "command": "harn statusline claude-code"});
+        assert_eq!(line(&["--setting-sources=project"]), without);
+        let unknown = r#"{"statusLine":{"type":"plugin","command":"theirs"}}"#;
+        assert_eq!(
+            line(&["--settings", unknown]),
+            json!({"type": "plugin", "command": "theirs"})
+        );
     }
 
     #[test]

@@ -53,10 +53,10 @@ fn codex_like_tells_its_state_in_band() {
         }
     };
     pty.wait_raw("idle", LIMIT, told("idle:app=codex\x1b\\"));
-    pty.send(b"go");
-    pty.wait_text("› go");
-    pty.send(b"\r");
+    // A paste: an Enter so soon after typed keys would be taken for one of a burst.
+    pty.send(b"\x1b[200~go\x1b[201~\r");
     pty.wait_raw("blocked", LIMIT, told("blocked:app=codex:kind=permission"));
+    pty.wait_text("Do you want to proceed?");
     pty.send(b"y");
     pty.wait_raw("done", LIMIT, told("done:app=codex"));
     pty.send(b"\x03");

@@ -57,7 +57,7 @@ fn a_dumb_terminal_gets_the_story_in_plain_lines() {
     env.set("TERM", "dumb");
     let mut pty = Pty::spawn(demo(&env, &["--speed", "10"]), 50, 100);
     pty.wait_text("briefing received: [harn:g1:");
-    pty.wait_text("With a real agent");
+    pty.wait_text("harn run -- claude");
     let raw = String::from_utf8(pty.raw()).unwrap();
     assert!(!raw.contains('\x1b'), "an escape sequence");
     pty.send(b"/exit\r");
@@ -73,7 +73,7 @@ fn what_cannot_be_used_is_said_and_nothing_is_left() {
     let output = env.run(demo(&env, &["--script", script.to_str().unwrap()]), b"");
     assert_eq!(output.code, 1);
     let said = format!(
-        "harn: the script {}, line 2: no such word\n",
+        "harn: the script {}: line 2: no such word\n",
         script.display()
     );
     assert_eq!(output.err(), said);
