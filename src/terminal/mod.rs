@@ -16,6 +16,7 @@ pub mod launcher;
 mod link;
 mod modes;
 mod outcome;
+mod overlay;
 mod panic;
 mod program;
 mod pty;
