@@ -103,7 +103,7 @@ fn host(path: &OsStr, args: &[OsString], owned: Option<Owned>) -> Exit {
         env: &env,
     };
     let mut owned = owned;
-    let ended = terminal::run(&program, &mut |event| {
+    let ended = terminal::run(&program, None, &mut |event| {
         if let (HostEvent::Started { pid }, Some(owned)) = (event, &mut owned) {
             owned.started(pid);
         }

@@ -5,7 +5,11 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// Counted from 0. Copied at each DECSC.
+/// Counted from 0.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts of a terminal, each for itself"
+)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cursor {
     rows: u16,

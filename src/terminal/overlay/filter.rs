@@ -16,6 +16,17 @@ const OUT_LIMIT: usize = 64 * 1024;
 /// Bytes of a command string that are looked at.
 const HEAD_LIMIT: usize = 64;
 
+/// How the overlay is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Face {
+    /// In the last row; the program has one row less.
+    Row,
+    /// Not now: the program has all rows.
+    Hidden,
+    /// In the window's title; the output is left as it is.
+    Title,
+}
+
 /// Where in the stream the next byte is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -79,7 +90,7 @@ enum Verdict {
 pub(crate) struct Fed {
     /// Bytes of the input that are done with.
     pub(crate) consumed: usize,
-    /// The output: so many bytes of the input from its start, or, edited, `Filter::edited`.
+    /// The output: so many bytes of the input from its start, or, edited, what `Filter::take_edited` gives.
     pub(crate) passed: Option<usize>,
 }
 
@@ -89,6 +100,7 @@ pub(crate) struct Fed {
 )]
 #[derive(Debug)]
 pub(crate) struct Filter {
+    face: Face,
     /// Rows of the program; the overlay is the next one.
     rows: u16,
     cursor: Cursor,
@@ -125,10 +137,12 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// For a terminal of this size that a program is about to start on.
-    pub(crate) fn new(rows: u16, cols: u16) -> Self {
-        let rows = rows.saturating_sub(1).max(1);
+    /// For a program that is about to start on a screen of so many rows, the overlay's row not counted.
+    pub(crate) fn new(face: Face, rows: u16, cols: u16) -> Self {
+        let rows = rows.max(1);
+        let has_row = face == Face::Row;
         Self {
+            face,
             rows,
             cursor: Cursor::new(rows, cols),
             pen: Pen::default(),
@@ -147,9 +161,9 @@ impl Filter {
             head: Vec::new(),
             newest: [0; 4],
             has_drawn_since: false,
-            needs_floor: true,
-            needs_region: true,
-            is_row_lost: true,
+            needs_floor: has_row,
+            needs_region: has_row,
+            is_row_lost: face != Face::Hidden,
             wants_draw: false,
             row: Vec::new(),
             stale_row: None,
@@ -170,14 +184,20 @@ impl Filter {
 
     /// Whether the row differs from what the terminal shows.
     pub(crate) fn wants_draw(&self) -> bool {
-        self.wants_draw || self.is_row_lost
+        self.face != Face::Hidden && (self.wants_draw || self.is_row_lost)
     }
 
-    /// The terminal has a new size.
-    pub(crate) fn resize(&mut self, rows: u16, cols: u16) {
-        let rows = rows.saturating_sub(1).max(1);
+    /// The program gets a new size, or the row comes or goes. The title stays a title.
+    pub(crate) fn resize(&mut self, face: Face, rows: u16, cols: u16) {
+        let rows = rows.max(1);
+        if self.face == Face::Title {
+            self.rows = rows;
+            self.cursor = Cursor::new(rows, cols);
+            return;
+        }
         let is_moved = self.cursor.has_scrolled && !self.is_alternate;
-        self.stale_row = (rows > self.rows && !is_moved).then_some(self.rows);
+        let had_row = std::mem::replace(&mut self.face, face) == Face::Row;
+        self.stale_row = (had_row && rows > self.rows && !is_moved).then_some(self.rows);
         let mut cursor = Cursor::new(rows, cols);
         cursor.is_origin = self.cursor.is_origin;
         cursor.does_wrap = self.cursor.does_wrap;
@@ -186,7 +206,9 @@ impl Filter {
         self.rows = rows;
         self.is_at_saved = false;
         self.slots = [Slot::Free, Slot::Free];
-        (self.needs_floor, self.needs_region, self.is_row_lost) = (true, true, true);
+        self.needs_floor = had_row || face == Face::Row;
+        self.needs_region = self.needs_floor;
+        self.is_row_lost = face == Face::Row;
     }
 
     /// Something else had the terminal: nothing on it is as it was.
@@ -194,12 +216,15 @@ impl Filter {
         self.cursor.forget();
         self.slots = [Slot::Free, Slot::Free];
         self.is_at_saved = false;
-        (self.needs_floor, self.needs_region, self.is_row_lost) = (true, true, true);
+        self.needs_floor = self.face == Face::Row;
+        self.needs_region = self.needs_floor;
+        self.is_row_lost = self.face != Face::Hidden;
     }
 
-    /// The edited output of the last `feed`.
-    pub(crate) fn edited(&self) -> &[u8] {
-        &self.out
+    /// Swaps the edited output out.
+    pub(crate) fn take_edited(&mut self, into: &mut Vec<u8>) {
+        into.clear();
+        std::mem::swap(&mut self.out, into);
     }
 
     /// Filters the next bytes, and draws what has to be drawn as soon as it is safe. Empty input is fine.
@@ -234,7 +259,7 @@ impl Filter {
 
     /// Ends a call: draws what is due, and tells how much of the input may pass as it is if nothing was edited.
     fn close(&mut self, bytes: &[u8], done: usize, flushed: usize) -> Option<usize> {
-        let is_due = self.needs_region || self.is_row_lost || self.wants_draw;
+        let is_due = self.needs_region || self.wants_draw();
         let before = self.out.len();
         if is_due && self.is_mendable() {
             self.flush(bytes, flushed, done);
@@ -260,6 +285,9 @@ impl Filter {
     /// What gives the terminal back without the row: the whole screen scrolls again, the row is blank.
     pub(crate) fn finish(&self) -> Vec<u8> {
         let mut out = Vec::new();
+        if self.face != Face::Row {
+            return out;
+        }
         if self.place != Place::Ground {
             out.push(0x18);
         }
@@ -298,7 +326,7 @@ impl Filter {
                     _ => (1, self.take_control(first)),
                 },
             };
-            if verdict == Verdict::Replace {
+            if verdict == Verdict::Replace && self.face != Face::Title {
                 self.out
                     .extend_from_slice(bytes.get(flushed..at).unwrap_or_default());
                 self.out.append(&mut self.scratch);
@@ -306,7 +334,9 @@ impl Filter {
             }
             at += count;
             let has_chance = std::mem::take(&mut self.has_update_ended);
-            let is_due = self.needs_region || self.is_row_lost || (self.wants_draw && has_chance);
+            let is_due = self.needs_region
+                || (self.face != Face::Hidden
+                    && (self.is_row_lost || (self.wants_draw && has_chance)));
             if is_due && self.is_mendable() {
                 self.flush(bytes, flushed, at);
                 flushed = at;
@@ -314,6 +344,11 @@ impl Filter {
             }
         }
         (at, flushed)
+    }
+
+    /// Where a step down or a wrap would leave the program's screen without the terminal knowing.
+    fn is_at_floor(&self) -> bool {
+        self.face == Face::Row && self.cursor.is_at_floor()
     }
 
     fn is_mendable(&self) -> bool {
@@ -337,7 +372,7 @@ impl Filter {
             .iter()
             .position(|byte| !(0x20..=0x7e).contains(byte))
             .unwrap_or(rest.len());
-        if self.cursor.is_at_floor()
+        if self.is_at_floor()
             && let Some(fits) = self.cursor.fits()
         {
             if fits == 0 {
@@ -348,7 +383,7 @@ impl Filter {
                 return (0, Verdict::Replace);
             }
             count = count.min(fits);
-        } else if self.cursor.is_at_floor() {
+        } else if self.is_at_floor() {
             // It may wrap onto the row, and nobody can tell.
             self.is_row_lost = true;
         }
@@ -364,7 +399,7 @@ impl Filter {
     /// cut is held.
     fn take_floor_character(&mut self, rest: &[u8]) -> Option<Verdict> {
         let fits = self.cursor.fits().filter(|fits| *fits < 2)?;
-        if !self.cursor.is_at_floor() || !self.character.is_empty() {
+        if !self.is_at_floor() || !self.character.is_empty() {
             return None;
         }
         let head = rest.get(..4).unwrap_or(rest);
@@ -440,7 +475,7 @@ impl Filter {
     /// A line feed; below the region the screen's end is one row too low. `instead` is what is left of it there.
     fn line_feed(&mut self, instead: &[u8]) -> Verdict {
         self.cursor.unsettle();
-        if self.cursor.is_at_floor() {
+        if self.is_at_floor() {
             return self.replace(instead);
         }
         self.cursor.line_feeds(1);
@@ -501,6 +536,10 @@ impl Filter {
 
     fn end_text(&mut self, kind: Kind) {
         self.place = Place::Ground;
+        let is_title = self.head.starts_with(b"0;") || self.head.starts_with(b"2;");
+        if self.face == Face::Title && kind == Kind::Command && is_title {
+            self.is_row_lost = true;
+        }
         if kind == Kind::Command
             && let Some(link) = self.head.strip_prefix(b"8;")
         {
@@ -818,7 +857,7 @@ impl Filter {
             self.cursor.forget_shape();
             return Verdict::Pass;
         };
-        if self.cursor.is_at_floor() {
+        if self.is_at_floor() {
             return self.repeat_at_floor(char, count);
         }
         for _ in 0..count {
@@ -1036,6 +1075,10 @@ impl Filter {
     }
 
     fn push_region(&mut self) {
+        if self.face == Face::Title {
+            self.needs_region = false;
+            return;
+        }
         if !self.can_borrow() {
             return;
         }
@@ -1052,7 +1095,17 @@ impl Filter {
             || self.is_updating
             || self.has_side_margins
             || self.is_linking;
-        if is_unsafe || !self.can_borrow() {
+        if is_unsafe {
+            return;
+        }
+        if self.face == Face::Title {
+            self.out.extend_from_slice(b"\x1b]0;");
+            self.out.extend_from_slice(&self.row);
+            self.out.push(0x07);
+            (self.is_row_lost, self.wants_draw) = (false, false);
+            return;
+        }
+        if self.face == Face::Hidden || !self.can_borrow() {
             return;
         }
         let is_plain = self.charset == Charset::PLAIN;
@@ -1082,8 +1135,13 @@ impl Filter {
                 push_go(&mut self.out, row, 0);
                 self.out.extend_from_slice(b"\x1b[0m\x1b[2K");
             }
-            push_go(&mut self.out, self.rows, 0);
-            self.out.extend_from_slice(b"\x1b[0m\x1b[2K\x1b8\n\x1b[A");
+            if self.face == Face::Row {
+                push_go(&mut self.out, self.rows, 0);
+                self.out.extend_from_slice(b"\x1b[0m\x1b[2K\x1b8\n\x1b[A");
+            } else {
+                push_go(&mut self.out, self.rows - 1, 0);
+                self.out.extend_from_slice(b"\x1b[0m\x1b[2K\x1b8");
+            }
             if self.cursor.is_origin {
                 // Position and mode cannot both be had; the program paints anew after a change of size.
                 self.out.extend_from_slice(b"\x1b[?6h");

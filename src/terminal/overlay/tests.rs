@@ -6,7 +6,7 @@ use std::num::NonZeroU16;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::filter::Filter;
+use super::filter::{Face, Filter};
 
 const COLS: u16 = 12;
 
@@ -43,19 +43,7 @@ impl Model for Vt100 {
         let mut shown: Vec<String> = (0..rows)
             .map(|row| {
                 let cells = (0..cols).filter_map(|col| screen.cell(row, col));
-                cells
-                    .map(|cell| {
-                        let look = format!(
-                            "{:?}{:?}{}{}",
-                            cell.fgcolor(),
-                            cell.bgcolor(),
-                            cell.bold(),
-                            cell.inverse()
-                        );
-                        let look = look.replace("Default", "").replace("false", "");
-                        format!("{}{look}|", cell.contents())
-                    })
-                    .collect()
+                cells.map(look).collect::<Vec<_>>().join("|")
             })
             .collect();
         shown.push(format!(
@@ -98,18 +86,21 @@ impl Model for Avt {
             .map(|row| line(row).cells().iter().map(compact).collect())
             .collect();
         let cursor = self.0.cursor();
-        shown.push(format!("{:?}", cursor));
+        shown.push(format!("{cursor:?}"));
         shown
     }
 
     fn text(&self, row: u16) -> String {
-        let line = self
-            .0
-            .screen()
-            .line(usize::from(row))
-            .map(|line| line.text());
+        let line = self.0.screen().line(usize::from(row)).map(avt::Line::text);
         line.unwrap_or_default().trim_end().to_owned()
     }
+}
+
+fn look(cell: &vt100::Cell) -> String {
+    let (fg, bg) = (cell.fgcolor(), cell.bgcolor());
+    let look = format!("{fg:?}{bg:?}{}{}", cell.bold(), cell.inverse());
+    let look = look.replace("Default", "").replace("false", "");
+    format!("{}{look}", cell.contents())
 }
 
 /// The whole characters so far.
@@ -134,6 +125,12 @@ fn compact(cell: &avt::Cell) -> String {
     format!("{}{pen}|", cell.char())
 }
 
+fn edited(filter: &mut Filter) -> Vec<u8> {
+    let mut edited = Vec::new();
+    filter.take_edited(&mut edited);
+    edited
+}
+
 fn cells(count: u16) -> NonZeroU16 {
     NonZeroU16::new(count).unwrap()
 }
@@ -152,7 +149,7 @@ impl<M: Model> Pair<M> {
             rows,
             plain: M::new(rows, COLS),
             outer: M::new(rows + 1, COLS),
-            filter: Filter::new(rows + 1, COLS),
+            filter: Filter::new(Face::Row, rows, COLS),
         };
         pair.filter.set_row(b"bar");
         pair.filtered(b"");
@@ -164,7 +161,7 @@ impl<M: Model> Pair<M> {
             let fed = self.filter.feed(bytes);
             let output = match fed.passed {
                 Some(count) => bytes[..count].to_vec(),
-                None => self.filter.edited().to_vec(),
+                None => edited(&mut self.filter),
             };
             self.outer.feed(&output);
             bytes = &bytes[fed.consumed..];
@@ -183,7 +180,7 @@ impl<M: Model> Pair<M> {
         self.rows = rows;
         self.plain.set_size(rows, COLS);
         self.outer.set_size(rows + 1, COLS);
-        self.filter.resize(rows + 1, COLS);
+        self.filter.resize(Face::Row, rows, COLS);
         self.filtered(b"");
     }
 
@@ -439,7 +436,7 @@ fn shown_row<M: Model>(stream: &[u8], cut: usize) -> String {
 
 #[test]
 fn output_that_needs_no_change_is_passed_as_it_is() {
-    let mut filter = Filter::new(24, 80);
+    let mut filter = Filter::new(Face::Row, 23, 80);
     filter.feed(b"");
     let plain =
         b"\x1b[2;1H\x1b[31mtext\x1b[0m\r\n\x1b[K\x1b]0;title\x07\xe2\x94\x80\x1b[?2026h\x1b[?2026l";
@@ -449,7 +446,7 @@ fn output_that_needs_no_change_is_passed_as_it_is() {
     let fed = filter.feed(b"text\x1b[3");
     assert_eq!((fed.consumed, fed.passed), (7, Some(4)));
     filter.feed(b"1m");
-    assert_eq!(filter.edited(), b"\x1b[31m");
+    assert_eq!(edited(&mut filter), b"\x1b[31m");
 }
 
 #[test]
@@ -462,7 +459,7 @@ fn nothing_is_drawn_inside_a_sequence_a_string_a_character_or_an_update() {
         b"\x1bPq",
     ];
     for start in open {
-        let mut filter = Filter::new(24, 80);
+        let mut filter = Filter::new(Face::Row, 23, 80);
         filter.set_row(b"old");
         filter.feed(start);
         filter.set_row(b"new");
@@ -480,13 +477,13 @@ fn nothing_is_drawn_inside_a_sequence_a_string_a_character_or_an_update() {
 
 #[test]
 fn edited_output_is_bounded() {
-    let mut filter = Filter::new(200, 80);
+    let mut filter = Filter::new(Face::Row, 199, 80);
     filter.feed(b"\x1b[H");
     let flood = b"\x1b[2J".repeat(16 * 1024);
     let (mut rest, mut most) = (&flood[..], 0);
     while !rest.is_empty() {
         let fed = filter.feed(rest);
-        most = most.max(filter.edited().len());
+        most = most.max(edited(&mut filter).len());
         rest = &rest[fed.consumed..];
     }
     assert!(most < 80 * 1024, "{most}");
