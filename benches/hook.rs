@@ -76,6 +76,7 @@ fn contestant(name: &'static str, command: Command, payload: &Path) -> Contestan
         name,
         command,
         input: Some(payload.to_owned()),
+        prepare: None,
     }
 }
 

@@ -148,6 +148,8 @@ pub enum ContextCommand {
     List(ListArgs),
     /// What lies between two checkpoints
     Diff(DiffArgs),
+    /// Rebuild the state from events and checkpoints, and report differences (exit 65 if there are any)
+    Verify(VerifyArgs),
 }
 
 /// Which session, and how to print.
@@ -179,6 +181,12 @@ pub struct ShowArgs {
 
 #[derive(Debug, Args)]
 pub struct ListArgs {
+    #[command(flatten)]
+    pub session: SessionArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
     #[command(flatten)]
     pub session: SessionArgs,
 }

@@ -11,6 +11,26 @@ use serde::Deserialize;
 pub struct Config {
     pub capture: Capture,
     pub state: StateHome,
+    pub retention: Retention,
+}
+
+/// How long things are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Retention {
+    /// Newest checkpoints kept of a session, at least one.
+    pub capsules: u64,
+    /// Days without an event after which a session is forgotten.
+    pub days: u32,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self {
+            capsules: 20,
+            days: 30,
+        }
+    }
 }
 
 /// What is kept of a conversation.

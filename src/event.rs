@@ -147,6 +147,10 @@ pub enum CheckpointTrigger {
     PreCompact,
     /// A person or a script asked for it.
     Manual,
+    /// A compaction was reported that nothing had announced: what was kept along the way became a checkpoint.
+    Late,
+    /// Kept along the way, one file, no generation.
+    Rolling,
 }
 
 /// The channel a briefing went out on.
@@ -187,6 +191,9 @@ pub enum EventBody {
     },
     #[serde(rename = "session.ended")]
     SessionEnded { reason: Option<String> },
+    /// The run's session process goes on under another session id.
+    #[serde(rename = "session.linked")]
+    SessionLinked { previous: SessionId },
     /// A session below a run that is not the run's own.
     #[serde(rename = "session.nested")]
     SessionNested { outer_run: RunId },
@@ -207,6 +214,10 @@ pub enum EventBody {
         ok: bool,
         wrote: Vec<String>,
     },
+    #[serde(rename = "agent.started")]
+    AgentStarted { agent: String, kind: Option<String> },
+    #[serde(rename = "agent.stopped")]
+    AgentStopped { agent: String },
     #[serde(rename = "permission.requested")]
     PermissionRequested { tool: String, agent: Option<String> },
     #[serde(rename = "context.checkpoint.created")]
@@ -237,7 +248,12 @@ pub enum EventBody {
         tag: String,
         via: BriefingChannel,
         chars: u64,
+        /// Length of the harness's transcript when the briefing was printed, in bytes; the proof is sought behind it.
+        #[serde(default)]
+        transcript_offset: Option<u64>,
     },
+    #[serde(rename = "context.recovery.delivered")]
+    RecoveryDelivered { attempt: String, tag: String },
     #[serde(rename = "context.degraded")]
     Degraded { reason: String },
 }

@@ -10,7 +10,7 @@ pub fn printable(text: &str) -> String {
         .filter_map(|c| match c {
             '\n' => Some('\n'),
             '\t' => Some(' '),
-            c if c.is_control() || is_invisible(c) => None,
+            c if is_unprintable(c) => None,
             c => Some(c),
         })
         .collect()
@@ -56,17 +56,22 @@ pub fn age(ms: u64) -> String {
     }
 }
 
-/// Bidi controls, zero-width marks and tag characters: what can make a line read as another line.
-fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{061C}'
-            | '\u{200B}'..='\u{200F}'
-            | '\u{2028}'..='\u{202E}'
-            | '\u{2060}'..='\u{206F}'
-            | '\u{FEFF}'
-            | '\u{E0000}'..='\u{E007F}'
-    )
+/// Control characters, bidi controls, zero-width marks and tag characters: what can move a cursor, or make a line read as
+/// another line.
+pub fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
 }
 
 #[cfg(test)]

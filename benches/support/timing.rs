@@ -14,7 +14,11 @@ pub(crate) struct Contestant {
     pub(crate) command: Command,
     /// A file that is its standard input.
     pub(crate) input: Option<PathBuf>,
+    /// What has to be done before each start; not timed.
+    pub(crate) prepare: Option<Prepare>,
 }
+
+pub(crate) type Prepare = Box<dyn FnMut() -> Result<()>>;
 
 /// The median time of each contestant, in their order, after one round that does not count.
 pub(crate) fn medians(contestants: &mut [Contestant], rounds: usize) -> Result<Vec<Duration>> {
@@ -35,6 +39,9 @@ pub(crate) fn medians(contestants: &mut [Contestant], rounds: usize) -> Result<V
 }
 
 fn once(contestant: &mut Contestant) -> Result<Duration> {
+    if let Some(prepare) = &mut contestant.prepare {
+        prepare()?;
+    }
     let input = match &contestant.input {
         Some(path) => Stdio::from(File::open(path).context("opening the input")?),
         None => Stdio::null(),

@@ -40,6 +40,7 @@ struct PayloadWire {
     turn_id: Text,
     permission_mode: Text,
     agent_id: Text,
+    agent_type: Text,
     source: Text,
     model: Text,
     trigger: Text,
@@ -77,6 +78,7 @@ pub fn decode(manifest: &Manifest, spec: &EventSpec, bytes: &[u8]) -> Result<Dec
         mode: wire.permission_mode.0,
         model: wire.model.0,
         signal,
+        delivery: None,
     })))
 }
 
@@ -127,6 +129,17 @@ fn signal(manifest: &Manifest, kind: SignalKind, wire: &PayloadWire) -> Signal {
             wrote: Vec::new(),
         },
         SignalKind::PermissionRequested => Signal::PermissionRequested { tool: tool() },
+        // The summarising agent of a compaction has no id of its own.
+        SignalKind::AgentStarted | SignalKind::AgentStopped if wire.agent_id.0.is_none() => {
+            Signal::Other
+        }
+        SignalKind::AgentStarted => Signal::AgentStarted {
+            agent: wire.agent_id.0.clone().unwrap_or_default(),
+            kind: wire.agent_type.0.clone().filter(|kind| !kind.is_empty()),
+        },
+        SignalKind::AgentStopped => Signal::AgentStopped {
+            agent: wire.agent_id.0.clone().unwrap_or_default(),
+        },
         SignalKind::CompactionAnnounced => Signal::CompactionAnnounced {
             trigger: compaction_trigger(wire.trigger.0.as_deref()),
             instructions: wire

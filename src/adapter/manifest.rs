@@ -95,6 +95,8 @@ pub enum SignalKind {
     ToolFinished,
     ToolFailed,
     PermissionRequested,
+    AgentStarted,
+    AgentStopped,
     CompactionAnnounced,
     CompactionReported,
 }

@@ -6,6 +6,7 @@
 
 pub mod claude_code;
 pub mod decode;
+pub mod delivery;
 pub mod document;
 pub mod launch;
 pub mod manifest;

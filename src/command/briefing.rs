@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::delivery;
 use super::session::Session;
 use crate::continuity::briefing::{Basis, Facts, render};
 use crate::continuity::capsule::{self, Capsule};
@@ -18,6 +19,7 @@ pub(super) struct Prepared {
     pub(super) text: String,
     tag: String,
     generation: Option<u64>,
+    transcript_offset: Option<u64>,
 }
 
 impl Prepared {
@@ -29,6 +31,7 @@ impl Prepared {
             tag: self.tag.clone(),
             via,
             chars: self.text.chars().count() as u64,
+            transcript_offset: self.transcript_offset,
         }
     }
 }
@@ -86,6 +89,7 @@ pub(super) fn prepare(
         text: render(&basis, &facts),
         tag,
         generation,
+        transcript_offset: delivery::length(&session.state),
     }
 }
 

@@ -34,6 +34,9 @@ struct RowWire {
     at: Option<Timestamp>,
     branch: Option<String>,
     commit: Option<String>,
+    /// The two for people; no fact of its own.
+    #[serde(skip)]
+    head: String,
     dirty: Option<u64>,
     request: Option<String>,
     path: String,
@@ -70,27 +73,26 @@ fn row(session: &Session, generation: u64, capsule: Option<Capsule>) -> RowWire 
             at: None,
             branch: None,
             commit: None,
+            head: String::new(),
             dirty: None,
             request: None,
             path,
         };
     };
-    let (branch, commit, dirty) = match &capsule.repo {
-        RepoState::Known(repo) => {
-            let branch = match &repo.head.branch {
-                Some(Branch::Branch(name) | Branch::Unborn(name)) => Some(name.display()),
-                Some(Branch::Detached) | None => None,
-            };
-            let dirty = match &repo.dirty {
-                Dirty::Known(list) => Some(list.total),
-                Dirty::Unknown { .. } => None,
-            };
-            (branch, repo.head.commit.clone(), dirty)
-        }
-        RepoState::NotARepository | RepoState::TimedOut | RepoState::Failed { .. } => {
-            (None, None, None)
-        }
+    let repo = match &capsule.repo {
+        RepoState::Known(repo) => Some(repo),
+        RepoState::NotARepository | RepoState::TimedOut | RepoState::Failed { .. } => None,
     };
+    let branch = repo.and_then(|repo| match repo.head.branch.as_ref()? {
+        Branch::Branch(name) | Branch::Unborn(name) => Some(name.display()),
+        Branch::Detached => None,
+    });
+    let dirty = repo.and_then(|repo| match &repo.dirty {
+        Dirty::Known(list) => Some(list.total),
+        Dirty::Unknown { .. } => None,
+    });
+    let commit = repo.and_then(|repo| repo.head.commit.clone());
+    let head = repo.map_or("repository unknown".to_owned(), |repo| repo.head.describe());
     RowWire {
         generation,
         id: Some(capsule.id),
@@ -98,6 +100,7 @@ fn row(session: &Session, generation: u64, capsule: Option<Capsule>) -> RowWire 
         at: Some(capsule.at),
         branch,
         commit,
+        head,
         dirty,
         request: capsule.work.request.map(|said| said.text),
         path,
@@ -115,23 +118,17 @@ fn row_text(row: &RowWire) -> String {
     let trigger = match trigger {
         CheckpointTrigger::PreCompact => "pre compact",
         CheckpointTrigger::Manual => "manual",
+        CheckpointTrigger::Late => "late",
+        CheckpointTrigger::Rolling => "rolling",
     };
-    let branch = row.branch.as_deref().unwrap_or("-");
-    let commit: String = row
-        .commit
-        .as_deref()
-        .unwrap_or("-")
-        .chars()
-        .take(8)
-        .collect();
     let dirty = row.dirty.map_or("-".to_owned(), |dirty| dirty.to_string());
     let request = row.request.as_deref().map(one_line).unwrap_or_default();
     format!(
-        "{:>4}  {:<11}  {:>7} ago  {} {commit}, {dirty} dirty  {}",
+        "{:>4}  {:<11}  {:>7} ago  {}, {dirty} dirty  {}",
         row.generation,
         trigger,
         age(clock::now().ms_since(at)),
-        one_line(branch),
+        row.head,
         shorten(&request, REQUEST_CHARS)
     )
     .trim_end()

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::session::Session;
+use crate::continuity::RepoState;
 use crate::continuity::capsule::{Capsule, Compaction, Origin, Parts};
 use crate::event::{CheckpointTrigger, EventBody, EventSource, Timestamp};
 use crate::repo;
@@ -34,7 +35,7 @@ pub(super) fn make(session: &mut Session, order: Order) -> Result<Capsule, Check
     let repo = repo::snapshot_within(&cwd, order.git_limit);
     let attempt = match order.trigger {
         CheckpointTrigger::PreCompact => session.state.open_attempt(),
-        CheckpointTrigger::Manual => None,
+        CheckpointTrigger::Manual | CheckpointTrigger::Late | CheckpointTrigger::Rolling => None,
     };
     let parts = Parts {
         id: uuid::Uuid::now_v7().to_string(),
@@ -50,6 +51,16 @@ pub(super) fn make(session: &mut Session, order: Order) -> Result<Capsule, Check
         work: session.state.work.clone(),
         repo,
     };
+    record(session, parts, order.source, order.at)
+}
+
+/// Writes the capsule, then its event.
+fn record(
+    session: &mut Session,
+    parts: Parts,
+    source: EventSource,
+    at: Timestamp,
+) -> Result<Capsule, CheckpointError> {
     let (capsule, bytes) = place(session, parts)?;
     let created = EventBody::CheckpointCreated {
         generation: capsule.generation,
@@ -59,8 +70,71 @@ pub(super) fn make(session: &mut Session, order: Order) -> Result<Capsule, Check
         bytes: bytes.len() as u64,
         truncated: capsule.truncated.clone(),
     };
-    session.record(created, order.source, order.at)?;
+    session.record(created, source, at);
     Ok(capsule)
+}
+
+/// Between two looks at the repository for the rolling capsule.
+const ROLL_GIT_EVERY_MS: u64 = 30_000;
+
+/// Replaces the rolling capsule. The repository is read at the end of a turn only, and not again within half a minute;
+/// between, the newest reading is kept.
+pub(super) fn roll(
+    session: &Session,
+    at: Timestamp,
+    git_limit: Option<Duration>,
+) -> Result<(), CheckpointError> {
+    let cwd = session.cwd();
+    let before = rolling(session);
+    let is_fresh = |capsule: &Capsule| {
+        at.ms_since(capsule.at) < ROLL_GIT_EVERY_MS && matches!(capsule.repo, RepoState::Known(_))
+    };
+    let repo = match (git_limit, before) {
+        (Some(_), Some(before)) if is_fresh(&before) => before.repo,
+        (Some(limit), _) => repo::snapshot_within(&cwd, limit),
+        (None, Some(before)) => before.repo,
+        (None, None) => RepoState::Failed {
+            reason: "not read yet".to_owned(),
+        },
+    };
+    let parts = Parts {
+        id: uuid::Uuid::now_v7().to_string(),
+        generation: 0,
+        trigger: CheckpointTrigger::Rolling,
+        at,
+        compaction: None,
+        origin: origin(session, &cwd),
+        work: session.state.work.clone(),
+        repo,
+    };
+    let (_, bytes) = Capsule::seal(parts)?;
+    session.store.write_rolling(&bytes)?;
+    Ok(())
+}
+
+/// Makes the rolling capsule the next generation; there may be none.
+pub(super) fn promote(session: &mut Session, at: Timestamp) -> Result<(), CheckpointError> {
+    let newest = session.state.capsule.as_ref().map(|capsule| capsule.at);
+    let Some(rolling) = rolling(session).filter(|rolling| newest < Some(rolling.at)) else {
+        return Ok(());
+    };
+    let parts = Parts {
+        id: rolling.id,
+        generation: session.state.generation + 1,
+        trigger: CheckpointTrigger::Late,
+        at: rolling.at,
+        compaction: None,
+        origin: rolling.origin,
+        work: rolling.work,
+        repo: rolling.repo,
+    };
+    record(session, parts, EventSource::Hook, at)?;
+    Ok(())
+}
+
+fn rolling(session: &Session) -> Option<Capsule> {
+    let bytes = session.store.read_rolling().ok()??;
+    serde_json::from_slice(&bytes).ok()
 }
 
 /// Takes the first free generation: one that a crash left without an event is never written over.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::choose::choose_or_complain;
 use super::dispatch::{complain, say, say_json};
 use super::session::Session;
-use super::{briefing, capsules, checkpoint, clock, note, place, report};
+use super::{briefing, capsules, checkpoint, clock, note, place, report, verify};
 use crate::adapter::manifest::{Dimension, Support};
 use crate::adapter::registry;
 use crate::cli::{CheckpointArgs, ContextArgs, ContextCommand, SessionArgs, ShowArgs, StatusArgs};
@@ -39,6 +39,7 @@ pub(super) fn run(args: &ContextArgs) -> anyhow::Result<Exit> {
         ContextCommand::Checkpoint(args) => &args.session,
         ContextCommand::List(args) => &args.session,
         ContextCommand::Diff(args) => &args.session,
+        ContextCommand::Verify(args) => &args.session,
     };
     let cwd = std::env::current_dir().context("cannot tell the current directory")?;
     let entry = match choose_or_complain(&layout, wanted.session.as_deref(), &cwd)? {
@@ -54,6 +55,7 @@ pub(super) fn run(args: &ContextArgs) -> anyhow::Result<Exit> {
         ContextCommand::Show(args) => show(&session, args),
         ContextCommand::List(args) => capsules::list(&session, &args.session),
         ContextCommand::Diff(args) => capsules::diff(&session, args),
+        ContextCommand::Verify(args) => verify::run(&session, &args.session),
         ContextCommand::Checkpoint(_) => Ok(Exit::Internal),
     }
 }
@@ -73,6 +75,8 @@ struct StatusWire<'a> {
     degraded: Option<&'a str>,
     compactions: u64,
     capabilities: CapabilitiesWire,
+    /// What is wrong with this session's state, a line each.
+    problems: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -139,6 +143,7 @@ fn status(layout: &Layout, session: &Session, args: &SessionArgs) -> anyhow::Res
             post_signal: manifest.support(Dimension::PostSignal),
             trigger: manifest.support(Dimension::Trigger),
         },
+        problems: problems(session),
     };
     if args.json {
         say_json(&wire)
@@ -160,6 +165,34 @@ fn is_owned(layout: &Layout, session: &Session) -> anyhow::Result<bool> {
         && dir
             .speaker()?
             .is_some_and(|speaker| speaker.session == session.id))
+}
+
+/// Looks for what keeps the next checkpoint from being saved, or the last one from being read.
+fn problems(session: &Session) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Err(error) = session.store.check_writable() {
+        found.push(format!("nothing can be saved: {error}"));
+    }
+    if session.damaged_lines > 0 {
+        found.push(format!(
+            "{} lines of the event log are damaged",
+            session.damaged_lines
+        ));
+    }
+    if session.was_rebuilt {
+        found.push("the state file is damaged; it is rebuilt at the next event".to_owned());
+    }
+    if let Some(capsule) = &session.state.capsule
+        && briefing::read(session, capsule.generation).is_none()
+    {
+        found.push(format!("checkpoint {} cannot be read", capsule.generation));
+    }
+    match session.store.spooled() {
+        Ok(left) if left.is_empty() => {}
+        Ok(left) => found.push(format!("{} signals wait for the next event", left.len())),
+        Err(error) => found.push(error.to_string()),
+    }
+    found
 }
 
 fn status_text(wire: &StatusWire<'_>, session: &Session) -> String {
@@ -206,12 +239,11 @@ fn status_text(wire: &StatusWire<'_>, session: &Session) -> String {
     if let Some(reason) = wire.degraded {
         lines.push(format!("degraded    {}", one_line(reason)));
     }
-    if session.damaged_lines > 0 {
-        lines.push(format!(
-            "damaged     {} lines of the event log",
-            session.damaged_lines
-        ));
-    }
+    lines.extend(
+        wire.problems
+            .iter()
+            .map(|problem| format!("problem     {}", one_line(problem))),
+    );
     lines.join("\n")
 }
 

@@ -10,32 +10,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::briefing;
-use super::checkpoint::{self, Order};
+use serde::{Deserialize, Serialize};
+
+use super::effect;
+use super::owner::{Owner, owner};
 use super::place;
 use super::session::{self, Session, SessionError};
 use super::stdin::{PayloadError, read_payload};
-use super::{clock, log_file};
+use super::{clock, log_file, retention};
 use crate::adapter::decode::{DecodeError, Decoded, decode};
 use crate::adapter::manifest::{EventSpec, Manifest, SignalKind};
 use crate::adapter::registry::{self, RegistryError};
 use crate::adapter::reply::{Decision, reply};
 use crate::cli::HookArgs;
-use crate::continuity::signal::HookInput;
-use crate::continuity::state::Said;
+use crate::continuity::signal::{HookInput, Signal};
 use crate::continuity::step::{self, Effect};
-use crate::event::{Event, EventBody, EventSource, HarnessId, RunId, Timestamp};
+use crate::event::{Event, EventBody, EventSource, HarnessId, StartSource, Timestamp};
 use crate::exit::Exit;
-use crate::process;
 use crate::store::Layout;
-use crate::store::dir::{DirError, Durability};
+use crate::store::dir::DirError;
+use crate::store::format::{self, Read};
 use crate::store::index::{self, Entry, Registration};
 use crate::store::layout::NoHome;
-use crate::supervisor::ownership::{self, Verdict};
-use crate::supervisor::run::{RunDir, Speaker};
-
-/// Of a two-second deadline, what git may take.
-const GIT_LIMIT: Duration = Duration::from_millis(1_500);
 
 /// Why a hook did nothing.
 #[derive(Debug, thiserror::Error)]
@@ -54,10 +50,15 @@ enum HookError {
     Store(#[from] DirError),
     #[error(transparent)]
     Session(#[from] SessionError),
-    #[error(transparent)]
-    Checkpoint(#[from] checkpoint::CheckpointError),
-    #[error("cannot print the reply: {0}")]
-    Print(io::Error),
+    #[error("the signal cannot be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// A signal that met a held lock.
+#[derive(Debug, Serialize, Deserialize)]
+struct Spooled {
+    at: Timestamp,
+    input: HookInput,
 }
 
 /// Runs the hook; the harness never learns of a failure.
@@ -111,16 +112,24 @@ fn answer(layout: &Layout, args: &HookArgs) -> Result<(), HookError> {
         patience,
     };
     let entry = call.entry()?;
-    if matches!(
-        spec.signal,
-        SignalKind::ToolStarted | SignalKind::ToolFinished
-    ) || matches!(
-        spec.signal,
-        SignalKind::ToolFailed | SignalKind::PermissionRequested
-    ) {
-        return call.append(&entry, &owner);
+    if is_plain_event(spec.signal) {
+        call.append(&entry, &owner)
+    } else {
+        call.step(&entry, owner, &watchdog)
     }
-    call.step(&entry, owner, &watchdog)
+}
+
+/// Events that change no phase, so that no state has to be read for them.
+fn is_plain_event(signal: SignalKind) -> bool {
+    matches!(
+        signal,
+        SignalKind::ToolStarted
+            | SignalKind::ToolFinished
+            | SignalKind::ToolFailed
+            | SignalKind::PermissionRequested
+            | SignalKind::AgentStarted
+            | SignalKind::AgentStopped
+    )
 }
 
 /// How long a harness may wait for harn, by event.
@@ -129,7 +138,9 @@ fn deadline(signal: SignalKind) -> Duration {
         SignalKind::ToolStarted
         | SignalKind::ToolFinished
         | SignalKind::ToolFailed
-        | SignalKind::PermissionRequested => 300,
+        | SignalKind::PermissionRequested
+        | SignalKind::AgentStarted
+        | SignalKind::AgentStopped => 300,
         SignalKind::PromptSubmitted => 500,
         SignalKind::SessionEnded => 1_000,
         SignalKind::SessionStarted
@@ -164,68 +175,6 @@ impl Watchdog {
     fn reply(&self) {
         self.is_replying.store(true, Ordering::SeqCst);
     }
-}
-
-/// To whom the session of this hook belongs.
-enum Owner {
-    Run(RunId),
-    Nested(RunId),
-    Nobody,
-}
-
-fn owner(layout: &Layout, manifest: &Manifest, input: &HookInput) -> Owner {
-    let Some(id) = place::run_hint() else {
-        return Owner::Nobody;
-    };
-    match owner_of_run(layout, manifest, input, &id) {
-        Ok(Verdict::Owned | Verdict::Claim(_)) => Owner::Run(id),
-        Ok(Verdict::Nested) => Owner::Nested(id),
-        Ok(Verdict::Unowned) => Owner::Nobody,
-        Err(error) => {
-            tracing::warn!(%error, "cannot tell whether the run owns this session");
-            Owner::Nobody
-        }
-    }
-}
-
-fn owner_of_run(
-    layout: &Layout,
-    manifest: &Manifest,
-    input: &HookInput,
-    id: &RunId,
-) -> Result<Verdict, DirError> {
-    let Some(dir) = RunDir::open(layout, id)? else {
-        return Ok(Verdict::Unowned);
-    };
-    let Some(run) = dir.read()? else {
-        return Ok(Verdict::Unowned);
-    };
-    let speaker = dir.speaker()?;
-    let claimed = speaker
-        .as_ref()
-        .map(|speaker| speaker.process)
-        .filter(|process| process::is_alive(*process));
-    let is_harness = |seen: &process::Seen| {
-        seen.names
-            .iter()
-            .any(|name| manifest.processes.iter().any(|known| known == name))
-    };
-    let root = run.client.unwrap_or(run.host);
-    let verdict = ownership::decide(&process::ancestors(), root, claimed, is_harness);
-    let process = match verdict {
-        Verdict::Claim(process) => Some(process),
-        Verdict::Owned if speaker.is_some_and(|speaker| speaker.session != input.session) => {
-            claimed
-        }
-        Verdict::Owned | Verdict::Nested | Verdict::Unowned => None,
-    };
-    if let Some(process) = process {
-        dir.set_speaker(&Speaker {
-            process,
-            session: input.session.clone(),
-        })?;
-    }
-    Ok(verdict)
 }
 
 /// One hook call, decoded.
@@ -282,113 +231,123 @@ impl Call<'_> {
                 at: self.now,
                 session: self.input.session.clone(),
                 run: match owner {
-                    Owner::Run(id) => Some(id.clone()),
+                    Owner::Run(id, _) => Some(id.clone()),
                     Owner::Nested(_) | Owner::Nobody => None,
                 },
                 adapter: self.manifest.id.clone(),
                 source: EventSource::Hook,
                 body,
             };
-            session::append_only(self.layout, entry, event, self.patience)?;
+            match session::append_only(self.layout, entry, event, self.patience) {
+                Err(DirError::Locked(_)) => self.spool(entry)?,
+                appended => appended?,
+            }
         }
         Ok(())
     }
 
     fn step(&self, entry: &Entry, owner: Owner, watchdog: &Watchdog) -> Result<(), HookError> {
-        let mut session = Session::open(self.layout, entry, self.patience)?;
-        self.settle_owner(&mut session, owner)?;
-        self.follow(&mut session);
-        let mut durability = Durability::Atomic;
-        for effect in step::step(&session.state, self.input) {
-            match effect {
-                Effect::Record(body) => session.record(body, EventSource::Hook, self.now)?,
-                Effect::Checkpoint {
-                    trigger,
-                    instructions,
-                } => {
-                    durability = Durability::Synced;
-                    let order = Order {
-                        trigger,
-                        instructions,
-                        source: EventSource::Hook,
-                        at: self.now,
-                        git_limit: GIT_LIMIT,
-                    };
-                    checkpoint::make(&mut session, order)?;
-                }
-                Effect::Brief { via, attempt } => {
-                    durability = Durability::Synced;
-                    let prepared = briefing::prepare(&session, &attempt, self.now, GIT_LIMIT);
-                    watchdog.reply();
-                    let bytes = reply(self.spec, &Decision::Context(prepared.text.clone()));
-                    print(&bytes).map_err(HookError::Print)?;
-                    session.record(prepared.injected(attempt, via), EventSource::Hook, self.now)?;
-                    session.store.write_briefing(&prepared.text)?;
-                }
-                Effect::RememberRequest(text) => {
-                    self.remember(&mut session, Memory::Request, &text);
-                }
-                Effect::RememberSummary(text) => {
-                    self.remember(&mut session, Memory::Summary, &text);
-                }
+        let mut session = match Session::open(self.layout, entry, self.patience) {
+            Err(SessionError::Store(DirError::Locked(path))) => {
+                tracing::info!(path = %path.display(), "locked; the signal waits in the spool");
+                return self.spool(entry);
             }
-        }
+            Err(SessionError::Store(error)) => {
+                // It cannot be changed, but perhaps be read: a briefing may still go out.
+                tracing::error!(%error, "the session cannot be opened for writing");
+                Session::view(self.layout, entry)?
+            }
+            opened => opened?,
+        };
+        self.settle_owner(&mut session, owner);
+        self.carry_out_spooled(&mut session);
+        let mut print = |text: &str| {
+            watchdog.reply();
+            print(&reply(self.spec, &Decision::Context(text.to_owned())))
+        };
+        let durability = effect::carry_out(
+            self.layout,
+            &mut session,
+            self.input,
+            self.now,
+            Some(&mut print),
+        );
         session.save(durability)?;
+        self.forget_old_sessions(session);
         Ok(())
     }
 
+    /// At a start, when nobody waits for an answer any more.
+    fn forget_old_sessions(&self, session: Session) {
+        let is_start = matches!(
+            self.input.signal,
+            Signal::SessionStarted {
+                source: StartSource::Startup | StartSource::Unknown
+            }
+        );
+        let project = session.project.clone();
+        drop(session);
+        if is_start {
+            let retention = place::config_or_default(self.layout).retention;
+            let pruned = retention::prune_sessions(self.layout, &project, &retention, self.now);
+            if let Err(error) = pruned {
+                tracing::warn!(%error, "old sessions stay");
+            }
+        }
+    }
+
+    /// Leaves the signal for whoever holds the lock next.
+    fn spool(&self, entry: &Entry) -> Result<(), HookError> {
+        let spooled = Spooled {
+            at: self.now,
+            input: self.input.clone(),
+        };
+        let store = Session::store(self.layout, entry)?;
+        store.spool(&format::SPOOLED.write(&spooled)?)?;
+        Ok(())
+    }
+
+    fn carry_out_spooled(&self, session: &mut Session) {
+        let left = session.store.spooled().unwrap_or_else(|error| {
+            tracing::warn!(%error, "the spool cannot be read");
+            Vec::new()
+        });
+        for (name, bytes) in left {
+            match format::SPOOLED.read::<Spooled>(&bytes) {
+                Read::Ours(spooled) => {
+                    effect::carry_out(self.layout, session, &spooled.input, spooled.at, None);
+                }
+                Read::Newer(_) => continue,
+                Read::Foreign | Read::Damaged(_) => {
+                    tracing::warn!(name, "a damaged file in the spool is dropped");
+                }
+            }
+            if let Err(error) = session.store.unspool(&name) {
+                tracing::warn!(%error, "a spooled signal stays, and will count twice");
+            }
+        }
+    }
+
     /// Says once that a session below a run is not the run's own.
-    fn settle_owner(&self, session: &mut Session, owner: Owner) -> Result<(), HookError> {
+    fn settle_owner(&self, session: &mut Session, owner: Owner) {
         match owner {
-            Owner::Run(id) => session.run = Some(id),
+            Owner::Run(id, previous) => {
+                session.run = Some(id);
+                if let Some(previous) = previous {
+                    let linked = EventBody::SessionLinked { previous };
+                    session.record(linked, EventSource::Hook, self.now);
+                }
+            }
             Owner::Nobody => session.run = None,
             Owner::Nested(outer_run) => {
                 session.run = None;
                 if session.state.session.started_at.is_none() {
                     let nested = EventBody::SessionNested { outer_run };
-                    session.record(nested, EventSource::Hook, self.now)?;
+                    session.record(nested, EventSource::Hook, self.now);
                 }
             }
         }
-        Ok(())
     }
-
-    /// The agent moves; where it stands is where git facts come from.
-    fn follow(&self, session: &mut Session) {
-        let facts = &mut session.state.session;
-        for (mine, told) in [
-            (&mut facts.cwd, &self.input.cwd),
-            (&mut facts.transcript, &self.input.transcript),
-        ] {
-            if told.is_some() && self.input.agent.is_none() {
-                mine.clone_from(told);
-            }
-        }
-    }
-
-    fn remember(&self, session: &mut Session, memory: Memory, text: &str) {
-        if !place::config_or_default(self.layout).capture.prompts {
-            return;
-        }
-        let (slot, limit) = match memory {
-            Memory::Request => (
-                &mut session.state.work.request,
-                crate::continuity::capsule::REQUEST_CHARS,
-            ),
-            Memory::Summary => (
-                &mut session.state.work.summary,
-                crate::continuity::capsule::SUMMARY_CHARS,
-            ),
-        };
-        let text = crate::continuity::mask::mask(&crate::text::shorten(text, limit));
-        *slot = Some(Said { text, at: self.now });
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Memory {
-    Request,
-    Summary,
 }
 
 /// The one write to stdout: a whole document or nothing.

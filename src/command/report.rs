@@ -13,7 +13,7 @@ use super::dispatch::{say, say_json};
 use super::session::{self, Session};
 use super::{clock, place};
 use crate::cli::{ContextArgs, Section};
-use crate::continuity::snapshot::{Branch, Dirty};
+use crate::continuity::snapshot::{Dirty, DirtyPath};
 use crate::continuity::{RepoSnapshot, RepoState};
 use crate::event::{SCHEMA, Timestamp};
 use crate::exit::Exit;
@@ -258,20 +258,6 @@ impl Report<'_> {
 }
 
 fn repository_lines(repo: &RepoSnapshot) -> Vec<String> {
-    let branch = match &repo.head.branch {
-        Some(Branch::Branch(name)) => name.display(),
-        Some(Branch::Unborn(name)) => format!("{} (no commit yet)", name.display()),
-        Some(Branch::Detached) => "detached HEAD".to_owned(),
-        None => "branch unknown".to_owned(),
-    };
-    let commit: String = repo
-        .head
-        .commit
-        .as_deref()
-        .unwrap_or("-")
-        .chars()
-        .take(8)
-        .collect();
     let upstream = repo.upstream.as_ref().map_or_else(String::new, |upstream| {
         let name = upstream.name.display();
         format!(
@@ -279,7 +265,7 @@ fn repository_lines(repo: &RepoSnapshot) -> Vec<String> {
             upstream.ahead, upstream.behind
         )
     });
-    let mut lines = vec![format!("{branch} {commit}{upstream}")];
+    let mut lines = vec![format!("{}{upstream}", repo.head.describe())];
     if let Some(operation) = repo.operation {
         lines.push(format!("a {} is in progress", operation.name()));
     }
@@ -287,7 +273,7 @@ fn repository_lines(repo: &RepoSnapshot) -> Vec<String> {
         Dirty::Known(list) if list.total == 0 => lines.push("no uncommitted changes".to_owned()),
         Dirty::Known(list) => {
             let shown = list.paths.iter().take(DIRTY_SHOWN);
-            lines.extend(shown.map(|it| format!("{} ({})", it.path.display(), it.describe())));
+            lines.extend(shown.map(DirtyPath::line));
             let hidden = list.total.saturating_sub(DIRTY_SHOWN as u64);
             if hidden > 0 {
                 lines.push(format!("and {hidden} more"));

@@ -44,6 +44,8 @@ pub(super) struct Session {
     pub(super) project: PathBuf,
     /// Lines of the log that could not be read.
     pub(super) damaged_lines: u64,
+    /// The state file was damaged.
+    pub(super) was_rebuilt: bool,
     tail: Tail,
     /// Held until the session is dropped; a reader holds none.
     lock: Option<Lock>,
@@ -56,9 +58,14 @@ impl Session {
         entry: &Entry,
         patience: Duration,
     ) -> Result<Self, SessionError> {
-        let store = SessionStore::ensure(&index::ensure_context(layout, entry)?, &entry.session)?;
+        let store = Self::store(layout, entry)?;
         let lock = store.lock(patience)?;
         Self::load(store, entry, Some(lock))
+    }
+
+    /// A session's directory alone, for those who write what needs no lock.
+    pub(super) fn store(layout: &Layout, entry: &Entry) -> Result<SessionStore, DirError> {
+        SessionStore::ensure(&index::ensure_context(layout, entry)?, &entry.session)
     }
 
     /// Opens a session to look at it.
@@ -75,37 +82,50 @@ impl Session {
             run: None,
             project: entry.project(),
             damaged_lines: 0,
-            tail: log::tail(store.dir())?,
+            was_rebuilt: false,
+            tail: log::tail(store.dir()).unwrap_or_else(|error| {
+                tracing::error!(%error, "the event log cannot be read");
+                Tail::default()
+            }),
             lock,
             store,
         };
         let offset = match session.store.read_state::<Saved>()? {
-            Some(Read::Ours(saved)) => {
-                session.state = saved.state;
-                session.run = saved.run;
-                // A log that became shorter was replaced; what it told is in the state already.
-                saved.log_offset.min(session.tail.bytes)
-            }
+            Some(Read::Ours(saved)) => session.take(saved),
             Some(Read::Newer(version)) => {
                 let path = session.store.dir().path().to_owned();
                 return Err(SessionError::Newer { path, version });
             }
             Some(Read::Damaged(why)) => {
-                tracing::warn!(why, "the state file is damaged; rebuilding it from the log");
+                tracing::warn!(why, "the state file is damaged; rebuilding it");
+                session.was_rebuilt = true;
                 if session.lock.is_some() {
                     session.store.quarantine_state()?;
                 }
-                0
+                match session.store.read_previous_state::<Saved>() {
+                    Ok(Some(Read::Ours(saved))) => session.take(saved),
+                    Ok(_) | Err(_) => 0,
+                }
             }
             Some(Read::Foreign) | None => 0,
         };
-        session.fold_from(offset)?;
+        if let Err(error) = session.fold_from(offset) {
+            tracing::error!(%error, "going on without the newest events");
+        }
         let newest = session.store.generations()?.last().copied().unwrap_or(0);
         session.state.generation = session.state.generation.max(newest);
         Ok(session)
     }
 
-    fn fold_from(&mut self, mut offset: u64) -> Result<(), SessionError> {
+    /// Takes a stored state over; gives the place of the log up to which it goes.
+    fn take(&mut self, saved: Saved) -> u64 {
+        self.state = saved.state;
+        self.run = saved.run;
+        // A log that became shorter was replaced; what it told is in the state already.
+        saved.log_offset.min(self.tail.bytes)
+    }
+
+    fn fold_from(&mut self, mut offset: u64) -> Result<(), DirError> {
         loop {
             let batch = log::read_from(self.store.dir(), offset)?;
             for event in &batch.events {
@@ -122,19 +142,20 @@ impl Session {
         }
     }
 
-    /// Appends one event and applies it.
-    pub(super) fn record(
-        &mut self,
-        body: EventBody,
-        source: EventSource,
-        at: Timestamp,
-    ) -> Result<(), DirError> {
+    /// Applies one event and appends it. A log that cannot be written is told and keeps nothing else from happening.
+    pub(super) fn record(&mut self, body: EventBody, source: EventSource, at: Timestamp) {
         self.state.apply(&body, at);
         let event = self.event(body, source, at);
-        self.tail.bytes = log::append(self.store.dir(), self.tail, std::slice::from_ref(&event))?;
-        self.tail.is_whole = true;
-        self.tail.last_seq = event.seq;
-        Ok(())
+        match log::append(self.store.dir(), self.tail, std::slice::from_ref(&event)) {
+            Ok(bytes) => {
+                self.tail = Tail {
+                    bytes,
+                    last_seq: event.seq,
+                    is_whole: true,
+                }
+            }
+            Err(error) => tracing::error!(%error, seq = event.seq, "an event is not in the log"),
+        }
     }
 
     fn event(&self, body: EventBody, source: EventSource, at: Timestamp) -> Event {

@@ -4,7 +4,7 @@
 //! recorded by harn, never tells the agent to begin anew, and says what it does not know.
 
 use super::capsule::Capsule;
-use super::snapshot::{Branch, Dirty, Head, RepoState};
+use super::snapshot::{Dirty, DirtyPath, RepoState};
 use super::state::{NoteKind, NoteOrigin, Work};
 use crate::event::{CompactionTrigger, Timestamp};
 use crate::text::{age, one_line, printable, shorten};
@@ -56,6 +56,7 @@ pub fn render(basis: &Basis<'_>, facts: &Facts<'_>) -> String {
     sections.extend(mode(facts));
     sections.extend(drift(facts));
     sections.extend(paths(basis, work));
+    sections.extend(in_flight(work));
     sections.extend(summary(work));
     sections.extend(instructions(basis));
     sections.push(rest(facts));
@@ -180,7 +181,7 @@ fn repo_lines(repo: &RepoState) -> Vec<String> {
     };
     let mut lines = vec![format!(
         "Repository at the checkpoint: {}.",
-        head_text(&repo.head)
+        repo.head.describe()
     )];
     if let Some(operation) = repo.operation {
         lines.push(format!("In progress there: a {}.", operation.name()));
@@ -188,11 +189,7 @@ fn repo_lines(repo: &RepoState) -> Vec<String> {
     match &repo.dirty {
         Dirty::Known(list) if list.total == 0 => lines.push("No uncommitted changes.".to_owned()),
         Dirty::Known(dirty) => {
-            let shown: Vec<String> = dirty
-                .paths
-                .iter()
-                .map(|path| format!("{} ({})", path.path.display(), path.describe()))
-                .collect();
+            let shown: Vec<String> = dirty.paths.iter().map(DirtyPath::line).collect();
             let title = format!("Uncommitted changes ({}):", dirty.total);
             lines.extend(
                 list(&title, shown.iter().map(String::as_str))
@@ -210,17 +207,19 @@ fn repo_lines(repo: &RepoState) -> Vec<String> {
     lines
 }
 
-fn head_text(head: &Head) -> String {
-    let branch = match &head.branch {
-        Some(Branch::Branch(name)) => format!("branch {}", name.display()),
-        Some(Branch::Unborn(name)) => format!("branch {} (no commit yet)", name.display()),
-        Some(Branch::Detached) => "no branch (detached HEAD)".to_owned(),
-        None => "branch unknown".to_owned(),
-    };
-    match &head.commit {
-        Some(commit) => format!("{branch}, HEAD {}", shorten(commit, 12).replace('…', "")),
-        None => branch,
-    }
+fn in_flight(work: &Work) -> Option<Vec<String>> {
+    let agents: Vec<String> = work
+        .in_flight
+        .iter()
+        .map(|it| match &it.kind {
+            Some(kind) => format!("sub-agent {} ({kind})", it.agent),
+            None => format!("sub-agent {}", it.agent),
+        })
+        .collect();
+    list(
+        "In flight at the checkpoint:",
+        agents.iter().map(String::as_str),
+    )
 }
 
 fn summary(work: &Work) -> Option<Vec<String>> {

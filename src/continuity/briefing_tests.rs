@@ -77,6 +77,7 @@ fn work() -> Work {
             at,
         }],
         last_tool: None,
+        in_flight: Vec::new(),
     }
 }
 
@@ -173,6 +174,7 @@ proptest! {
             notes: (0..20).map(|_| note(NoteKind::Keep, &note_text)).collect(),
             touched: paths.into_iter().map(|path| Touched { path, at }).collect(),
             last_tool: None,
+        in_flight: Vec::new(),
         };
         let text = render(&Basis::State(&work), &Facts { drift, ..facts() });
         prop_assert!(text.chars().count() <= LIMIT_CHARS);

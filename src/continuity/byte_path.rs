@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::text::is_unprintable;
+
 /// A path relative to a worktree root, `/` between its parts, or a reference name.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BytePath(Vec<u8>);
@@ -108,22 +110,6 @@ pub fn printable(bytes: &[u8]) -> String {
         push_hex(&mut out, chunk.invalid());
     }
     out
-}
-
-fn is_unprintable(ch: char) -> bool {
-    ch.is_control()
-        || matches!(
-            ch,
-            '\u{ad}'
-                | '\u{61c}'
-                | '\u{180e}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e007f}'
-        )
 }
 
 fn push_hex(out: &mut String, bytes: &[u8]) {

@@ -1,13 +1,16 @@
 //! What a harness told a hook, in harn's own words.
 //!
-//! Pure data. `adapter::decode` makes it from the harness's JSON, `continuity::step` reads it.
+//! Pure data. `adapter::decode` makes it from the harness's JSON, `continuity::step` reads it; one that met a held lock waits
+//! in the session's spool in this form.
+
+use serde::{Deserialize, Serialize};
 
 use crate::event::{
     CompactionTrigger, HarnessId, PromptOrigin, SessionId, StartSource, TurnEnd, TurnId,
 };
 
 /// One decoded hook call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookInput {
     pub adapter: HarnessId,
     pub session: SessionId,
@@ -20,10 +23,23 @@ pub struct HookInput {
     pub mode: Option<String>,
     pub model: Option<String>,
     pub signal: Signal,
+    /// What the harness's record proves of the newest briefing, looked up before the signal is carried out.
+    #[serde(default)]
+    pub delivery: Option<Delivery>,
+}
+
+/// What a harness's own record proves of a briefing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// Its tag stands there.
+    Delivered,
+    /// The model has replied since, and the tag stands nowhere before.
+    Absent,
 }
 
 /// What happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Signal {
     SessionStarted {
         source: StartSource,
@@ -49,6 +65,13 @@ pub enum Signal {
     },
     PermissionRequested {
         tool: String,
+    },
+    AgentStarted {
+        agent: String,
+        kind: Option<String>,
+    },
+    AgentStopped {
+        agent: String,
     },
     CompactionAnnounced {
         trigger: CompactionTrigger,

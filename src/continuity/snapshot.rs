@@ -305,7 +305,45 @@ impl Operation {
     }
 }
 
+impl Branch {
+    /// For people, without what a terminal would act on.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Branch(name) => format!("branch {}", name.display()),
+            Self::Unborn(name) => format!("branch {} (no commit yet)", name.display()),
+            Self::Detached => "no branch (detached HEAD)".to_owned(),
+        }
+    }
+}
+
+impl Head {
+    /// Digits of a commit id that tell it apart for a person.
+    const SHORT: usize = 10;
+
+    pub fn describe(&self) -> String {
+        let branch = self
+            .branch
+            .as_ref()
+            .map_or("branch unknown".to_owned(), Branch::describe);
+        match self.short_commit() {
+            Some(commit) => format!("{branch}, HEAD {commit}"),
+            None => branch,
+        }
+    }
+
+    pub fn short_commit(&self) -> Option<&str> {
+        self.commit
+            .as_deref()
+            .map(|commit| commit.get(..Self::SHORT).unwrap_or(commit))
+    }
+}
+
 impl DirtyPath {
+    /// The path and what is with it.
+    pub fn line(&self) -> String {
+        format!("{} ({})", self.path.display(), self.describe())
+    }
+
     pub fn new(path: BytePath, status: Status) -> Self {
         Self {
             path,

@@ -65,7 +65,10 @@ pub struct Recovery {
     pub state: RecoveryState,
     pub via: BriefingChannel,
     pub tag: String,
+    pub attempt: String,
     pub generation: Option<u64>,
+    /// Length of the transcript when it was printed, in bytes.
+    pub transcript_offset: Option<u64>,
     pub at: Timestamp,
 }
 
@@ -156,6 +159,17 @@ pub struct Work {
     pub notes: Vec<Note>,
     pub touched: Vec<Touched>,
     pub last_tool: Option<String>,
+    /// Sub-agents that were started and have not stopped.
+    #[serde(default)]
+    pub in_flight: Vec<InFlight>,
+}
+
+/// A sub-agent at work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InFlight {
+    pub agent: String,
+    pub kind: Option<String>,
+    pub at: Timestamp,
 }
 
 /// Facts about the session that the harness reported.
@@ -237,27 +251,41 @@ impl State {
             }
             EventBody::SessionEnded { reason: _ } => {
                 self.session.ended = true;
+                self.work.in_flight.clear();
                 self.close_attempt();
             }
             EventBody::PromptSubmitted {
                 mode,
                 turn: _,
                 origin: _,
-            } => {
-                self.session.ended = false;
-                if mode.is_some() {
-                    self.session.mode.clone_from(mode);
+            } => self.prompted(mode.as_ref()),
+            EventBody::TurnStopped { .. } => {
+                // A reported compaction still waits for its briefing.
+                if !self
+                    .attempt
+                    .as_ref()
+                    .is_some_and(|it| it.completed && it.briefed.is_none())
+                {
+                    self.close_attempt();
                 }
-                self.close_attempt();
             }
-            EventBody::TurnStopped { .. } => self.close_attempt(),
             EventBody::ToolStarted { tool, agent } => {
                 if agent.is_none() {
                     self.work.last_tool = Some(tool.clone());
                 }
             }
             EventBody::ToolFinished { wrote, .. } => self.touch(wrote, at),
-            EventBody::PermissionRequested { .. } | EventBody::SessionNested { .. } => {}
+            EventBody::AgentStarted { agent, kind } => {
+                self.work.in_flight.retain(|it| it.agent != *agent);
+                let (agent, kind) = (agent.clone(), kind.clone());
+                self.work.in_flight.push(InFlight { agent, kind, at });
+            }
+            EventBody::AgentStopped { agent } => {
+                self.work.in_flight.retain(|it| it.agent != *agent);
+            }
+            EventBody::PermissionRequested { .. }
+            | EventBody::SessionNested { .. }
+            | EventBody::SessionLinked { .. } => {}
             EventBody::CompactionStarted {
                 attempt,
                 turn,
@@ -269,21 +297,11 @@ impl State {
                 self.complete_attempt(attempt, *trigger);
             }
             EventBody::CheckpointCreated { .. } => self.checkpointed(body, at),
-            EventBody::RecoveryInjected {
-                attempt,
-                generation,
-                tag,
-                via,
-                chars: _,
-            } => {
-                self.injected(attempt, *generation, *via);
-                self.recovery = Some(Recovery {
-                    state: RecoveryState::Injected,
-                    via: *via,
-                    tag: tag.clone(),
-                    generation: *generation,
-                    at,
-                });
+            EventBody::RecoveryInjected { .. } => self.injected(body, at),
+            EventBody::RecoveryDelivered { tag, attempt: _ } => {
+                if let Some(recovery) = self.recovery.as_mut().filter(|it| it.tag == *tag) {
+                    recovery.state = RecoveryState::Delivered;
+                }
             }
             EventBody::Degraded { reason } => {
                 self.phase = Phase::Degraded {
@@ -298,6 +316,14 @@ impl State {
         if source != StartSource::Compact || self.session.started_at.is_none() {
             self.session.started_at = Some(at);
         }
+    }
+
+    fn prompted(&mut self, mode: Option<&String>) {
+        self.session.ended = false;
+        if let Some(mode) = mode {
+            self.session.mode = Some(mode.clone());
+        }
+        self.close_attempt();
     }
 
     /// A prompt or the end of a turn: what was announced and never reported is over.
@@ -355,6 +381,10 @@ impl State {
             bytes: *bytes,
             truncated: truncated.clone(),
         });
+        if *trigger == CheckpointTrigger::Late {
+            // Made after the fact: it stands for no attempt.
+            return;
+        }
         let mut joined = None;
         if *trigger == CheckpointTrigger::PreCompact
             && let Some(attempt) = self.attempt.as_mut().filter(|attempt| attempt.open)
@@ -368,15 +398,38 @@ impl State {
         };
     }
 
-    fn injected(&mut self, id: &str, generation: Option<u64>, via: BriefingChannel) {
-        let mut has_capsule = false;
-        if let Some(attempt) = self.attempt.as_mut().filter(|attempt| attempt.id == id) {
-            attempt.briefed = Some(via);
-            has_capsule = attempt.generation.is_some();
-        }
+    fn injected(&mut self, body: &EventBody, at: Timestamp) {
+        let EventBody::RecoveryInjected {
+            attempt: id,
+            generation,
+            tag,
+            via,
+            transcript_offset,
+            ..
+        } = body
+        else {
+            return;
+        };
+        let attempt = self.attempt.as_mut().filter(|attempt| attempt.id == *id);
+        let has_capsule = attempt.is_some_and(|attempt| {
+            attempt.briefed = Some(*via);
+            attempt.generation.is_some()
+        });
         if has_capsule {
-            self.phase = Phase::Recovered { generation, via };
+            self.phase = Phase::Recovered {
+                generation: *generation,
+                via: *via,
+            };
         }
+        self.recovery = Some(Recovery {
+            state: RecoveryState::Injected,
+            via: *via,
+            tag: tag.clone(),
+            attempt: id.clone(),
+            generation: *generation,
+            transcript_offset: *transcript_offset,
+            at,
+        });
     }
 
     fn touch(&mut self, wrote: &[String], at: Timestamp) {

@@ -5,10 +5,12 @@
 //!
 //! Rules worth knowing: signals of one compaction are joined by the harness's turn id; a pre-signal that comes again
 //! within one attempt makes no second capsule; the next attempt always makes a new one; a manual checkpoint never
-//! stands in for it; one briefing per attempt; a post-signal without a capsule is `degraded` and still briefed.
+//! stands in for it; one briefing per attempt; a
+//! second one only if the harness's own record proves that it did not take the first; a post-signal without a capsule is
+//! `degraded` and still briefed.
 
-use super::signal::{HookInput, Signal};
-use super::state::State;
+use super::signal::{Delivery, HookInput, Signal};
+use super::state::{RecoveryState, State};
 use crate::event::{
     BriefingChannel, CheckpointTrigger, CompactionTrigger, EventBody, PromptOrigin, StartSource,
 };
@@ -23,6 +25,10 @@ pub enum Effect {
         trigger: CheckpointTrigger,
         instructions: Option<String>,
     },
+    /// Keep the work along the way: no generation, no phase. With git only where that costs the user no time.
+    Roll { with_git: bool },
+    /// Make the rolling capsule a generation, because its compaction went by unannounced.
+    PromoteRolling,
     /// Print a briefing for the attempt, then record that.
     Brief {
         via: BriefingChannel,
@@ -43,6 +49,28 @@ pub fn step(state: &State, input: &HookInput) -> Vec<Effect> {
     if input.agent.is_some() {
         return step_agent(input);
     }
+    let mut effects = delivered(state, input);
+    effects.extend(step_main(state, input));
+    effects
+}
+
+/// Says once that the newest briefing arrived.
+fn delivered(state: &State, input: &HookInput) -> Vec<Effect> {
+    match (&state.recovery, input.delivery) {
+        (Some(recovery), Some(Delivery::Delivered))
+            if recovery.state == RecoveryState::Injected =>
+        {
+            let (attempt, tag) = (recovery.attempt.clone(), recovery.tag.clone());
+            vec![Effect::Record(EventBody::RecoveryDelivered {
+                attempt,
+                tag,
+            })]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn step_main(state: &State, input: &HookInput) -> Vec<Effect> {
     match &input.signal {
         Signal::SessionStarted { source } => start(state, input, *source),
         Signal::SessionEnded { reason } => {
@@ -58,6 +86,7 @@ pub fn step(state: &State, input: &HookInput) -> Vec<Effect> {
             };
             let mut effects = vec![Effect::Record(stopped)];
             effects.extend(last_message.clone().map(Effect::RememberSummary));
+            effects.push(Effect::Roll { with_git: true });
             effects
         }
         Signal::CompactionAnnounced {
@@ -68,6 +97,8 @@ pub fn step(state: &State, input: &HookInput) -> Vec<Effect> {
         Signal::ToolStarted { .. }
         | Signal::ToolFinished { .. }
         | Signal::PermissionRequested { .. }
+        | Signal::AgentStarted { .. }
+        | Signal::AgentStopped { .. }
         | Signal::Other => step_agent(input),
     }
 }
@@ -95,6 +126,15 @@ fn step_agent(input: &HookInput) -> Vec<Effect> {
             vec![Effect::Record(EventBody::PermissionRequested {
                 tool: tool.clone(),
                 agent,
+            })]
+        }
+        Signal::AgentStarted { agent, kind } => {
+            let (agent, kind) = (agent.clone(), kind.clone());
+            vec![Effect::Record(EventBody::AgentStarted { agent, kind })]
+        }
+        Signal::AgentStopped { agent } => {
+            vec![Effect::Record(EventBody::AgentStopped {
+                agent: agent.clone(),
             })]
         }
         Signal::SessionStarted { .. }
@@ -150,6 +190,13 @@ fn prompt(state: &State, input: &HookInput, text: &str, origin: PromptOrigin) ->
     {
         effects.push(brief(BriefingChannel::Prompt, &attempt.id));
     }
+    // It was printed, the model has replied since, and its tag is nowhere: the harness did not take it.
+    if let (Some(recovery), Some(Delivery::Absent)) = (&state.recovery, input.delivery)
+        && recovery.state == RecoveryState::Injected
+        && recovery.via == BriefingChannel::SessionStart
+    {
+        effects.push(brief(BriefingChannel::Prompt, &recovery.attempt));
+    }
     effects.push(Effect::Record(EventBody::PromptSubmitted {
         turn: input.turn.clone(),
         origin,
@@ -158,6 +205,7 @@ fn prompt(state: &State, input: &HookInput, text: &str, origin: PromptOrigin) ->
     if origin == PromptOrigin::User {
         effects.push(Effect::RememberRequest(text.to_owned()));
     }
+    effects.push(Effect::Roll { with_git: false });
     effects
 }
 
@@ -204,11 +252,15 @@ fn reported(state: &State, input: &HookInput, trigger: CompactionTrigger) -> Vec
         Some(attempt) => {
             let mut effects = vec![completed(attempt.id.clone(), attempt.trigger)];
             if attempt.generation.is_none() {
-                effects.push(degraded);
+                effects.extend([degraded, Effect::PromoteRolling]);
             }
             effects
         }
-        None => vec![completed(state.next_attempt_id(), trigger), degraded],
+        None => vec![
+            completed(state.next_attempt_id(), trigger),
+            degraded,
+            Effect::PromoteRolling,
+        ],
     }
 }
 

@@ -49,16 +49,20 @@ impl Bench {
                 Effect::Brief { via, attempt } => {
                     self.done.push(format!("brief {attempt} {via:?}"));
                     let generation = self.state.attempt.as_ref().and_then(|it| it.generation);
-                    let tag = String::new();
                     self.record(EventBody::RecoveryInjected {
                         attempt,
                         generation,
-                        tag,
+                        tag: "tag".into(),
                         via,
                         chars: 1,
+                        transcript_offset: None,
                     });
                 }
-                Effect::RememberRequest(_) | Effect::RememberSummary(_) => {}
+                Effect::PromoteRolling => {
+                    self.done.push("promote".to_owned());
+                    self.checkpoint(CheckpointTrigger::Late);
+                }
+                Effect::RememberRequest(_) | Effect::RememberSummary(_) | Effect::Roll { .. } => {}
             }
         }
     }
@@ -84,6 +88,7 @@ fn input(turn: Option<&str>, signal: Signal) -> HookInput {
         mode: None,
         model: None,
         signal,
+        delivery: None,
     }
 }
 
@@ -225,6 +230,7 @@ fn a_compaction_without_a_checkpoint_is_degraded_and_still_briefed() {
             "session.started",
             "context.compaction.completed",
             "context.degraded",
+            "promote",
             "brief a1 SessionStart",
         ]
     );
@@ -250,6 +256,102 @@ fn the_prompt_is_the_second_chance_when_nothing_was_printed() {
         .filter(|it| it.starts_with("brief"))
         .collect();
     assert_eq!(briefs, ["brief a1 Prompt"]);
+}
+
+#[test]
+fn a_briefing_is_repeated_once_and_only_on_proof_that_the_first_was_not_taken() {
+    let mut bench = Bench::default();
+    bench.turn("t", pre()).turn("t", compacted()).take();
+    let mut prompt = |delivery| {
+        bench.send(&HookInput {
+            delivery,
+            ..input(Some("t2"), prompted())
+        });
+        bench.take()
+    };
+    assert_eq!(prompt(None), ["prompt.submitted"]);
+    assert_eq!(
+        prompt(Some(Delivery::Absent)),
+        ["brief a1 Prompt", "prompt.submitted"]
+    );
+    assert_eq!(prompt(Some(Delivery::Absent)), ["prompt.submitted"]);
+    let delivered = ["context.recovery.delivered", "prompt.submitted"];
+    assert_eq!(prompt(Some(Delivery::Delivered)), delivered);
+    assert_eq!(prompt(Some(Delivery::Delivered)), ["prompt.submitted"]);
+}
+
+fn briefs(bench: &mut Bench) -> Vec<String> {
+    bench
+        .take()
+        .into_iter()
+        .filter(|it| it.starts_with("brief"))
+        .collect()
+}
+
+/// Codex 0.171.0 starts the session anew only with the next prompt, and names no turn then.
+#[test]
+fn codex_manual_order_is_one_recovery_before_the_next_prompt() {
+    let mut bench = Bench::default();
+    bench
+        .turn("t1", pre())
+        .turn("t1", post())
+        .turn("t1", stopped());
+    bench.send(&input(None, compacted()));
+    bench.turn("t2", prompted());
+    assert_eq!(briefs(&mut bench), ["brief a1 SessionStart"]);
+    assert_eq!(
+        (bench.state.phase.word(), bench.state.compactions),
+        ("recovered", 1)
+    );
+}
+
+#[test]
+fn codex_order_before_a_turn_and_within_one_is_one_recovery_each() {
+    let mut bench = Bench::default();
+    bench.turn("t1", pre()).turn("t1", post());
+    bench.send(&input(None, compacted()));
+    bench.turn("t1", prompted());
+    assert_eq!(briefs(&mut bench), ["brief a1 SessionStart"]);
+    bench.turn("t1", pre()).turn("t1", post());
+    bench.send(&input(None, compacted()));
+    bench.turn("t1", stopped());
+    assert_eq!(briefs(&mut bench), ["brief a2 SessionStart"]);
+    assert_eq!(
+        (bench.state.phase.word(), bench.state.compactions),
+        ("recovered", 2)
+    );
+}
+
+#[test]
+fn codex_two_compactions_without_a_prompt_between_are_briefed_for_the_newest() {
+    let mut bench = Bench::default();
+    bench
+        .turn("t1", pre())
+        .turn("t1", post())
+        .turn("t2", pre())
+        .turn("t2", post());
+    bench.send(&input(None, compacted()));
+    bench.send(&input(None, compacted()));
+    bench.turn("t3", prompted());
+    assert_eq!(briefs(&mut bench), ["brief a2 SessionStart"]);
+    assert_eq!((bench.state.generation, bench.state.compactions), (2, 2));
+}
+
+/// Claude Code 2.1.197 after the API refused a prompt as too long: the same turn goes on.
+#[test]
+fn claude_reactive_order_is_one_recovery_within_the_turn() {
+    let mut bench = Bench::default();
+    bench
+        .turn("t", prompted())
+        .turn("t", pre())
+        .turn("t", compacted())
+        .turn("t", post());
+    bench.turn("t", stopped());
+    assert_eq!(briefs(&mut bench), ["brief a1 SessionStart"]);
+    assert_eq!(
+        (bench.state.phase.word(), bench.state.compactions),
+        ("recovered", 1)
+    );
 }
 
 #[test]
@@ -356,4 +458,124 @@ proptest! {
         replayed.work = Work { request: None, summary: None, ..replayed.work };
         prop_assert_eq!(replayed, bench.state);
     }
+}
+
+/// A state worth a column, by the signals that lead to it.
+fn states() -> Vec<(&'static str, Bench)> {
+    let after = |signals: &[(&'static str, Signal)]| {
+        let mut bench = Bench::default();
+        for (turn, signal) in signals {
+            bench.turn(turn, signal.clone());
+        }
+        bench.take();
+        bench
+    };
+    let mut by_hand = Bench::default();
+    by_hand.checkpoint(CheckpointTrigger::Manual);
+    vec![
+        ("observing", Bench::default()),
+        ("checkpointed by hand", by_hand),
+        ("announced", after(&[("t1", pre())])),
+        (
+            "announced, then a prompt",
+            after(&[("t1", pre()), ("t2", prompted())]),
+        ),
+        (
+            "reported, not briefed",
+            after(&[("t1", pre()), ("t1", post())]),
+        ),
+        ("recovered", after(&[("t1", pre()), ("t1", compacted())])),
+        (
+            "recovered, turn over",
+            after(&[("t1", pre()), ("t1", compacted()), ("t1", stopped())]),
+        ),
+        ("degraded", after(&[("t1", compacted())])),
+    ]
+}
+
+fn signals() -> Vec<(&'static str, HookInput)> {
+    let main = |turn, signal| input(Some(turn), signal);
+    vec![
+        ("pre-signal, same turn", main("t1", pre())),
+        ("pre-signal, another turn", main("t9", pre())),
+        ("start after compaction, same turn", main("t1", compacted())),
+        (
+            "start after compaction, another turn",
+            main("t9", compacted()),
+        ),
+        ("post-signal, same turn", main("t1", post())),
+        ("post-signal, another turn", main("t9", post())),
+        (
+            "start-up or resume",
+            main(
+                "t9",
+                Signal::SessionStarted {
+                    source: StartSource::Startup,
+                },
+            ),
+        ),
+        ("prompt", main("t9", prompted())),
+        ("end of a turn", main("t1", stopped())),
+        (
+            "end of the session",
+            main("t1", Signal::SessionEnded { reason: None }),
+        ),
+        (
+            "any of these from a sub-agent",
+            HookInput {
+                agent: Some("a".into()),
+                ..main("t9", pre())
+            },
+        ),
+    ]
+}
+
+/// The page `docs/state-machines.md`, made by the machine itself.
+fn page() -> String {
+    let mut page = String::from(
+        "# State machines\n\nMade from the code by `HARN_UPDATE_DOCS=1 cargo test --lib state_machines`; a test holds it to the code.\n\n\
+         ## Continuity\n\nWhat one signal does in one state, and the phase it leads to. `checkpoint` writes a capsule and \
+         records it, `promote` makes the\nrolling capsule a late checkpoint, `brief` prints a briefing for an attempt on a \
+         channel and records that; the other words are\nrecorded events. A dash does nothing.\n",
+    );
+    for (state, _) in states() {
+        page.extend([
+            "
+### ",
+            state,
+            "
+
+| signal | effects | phase |
+|---|---|---|
+",
+        ]);
+        for (signal, input) in signals() {
+            let Some((_, mut bench)) = states().into_iter().find(|(name, _)| *name == state) else {
+                continue;
+            };
+            bench.send(&input);
+            let effects = bench.take();
+            let effects = if effects.is_empty() {
+                "-".to_owned()
+            } else {
+                effects.join(", ")
+            };
+            let phase = bench.state.phase.word();
+            page.extend([
+                "| ", signal, " | ", &effects, " | ", phase, " |
+",
+            ]);
+        }
+    }
+    page
+}
+
+#[test]
+fn state_machines_page_is_what_the_machine_does() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/state-machines.md");
+    if std::env::var_os("HARN_UPDATE_DOCS").is_some() {
+        std::io::Write::write_all(&mut std::fs::File::create(path).unwrap(), page().as_bytes())
+            .unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap(), page());
 }

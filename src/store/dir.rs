@@ -11,12 +11,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, openat};
-use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmodat, fstat, mkdirat};
-use nix::unistd::{Uid, UnlinkatFlags, unlinkat};
+use nix::fcntl::{AtFlags, OFlag, openat};
+use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmodat, fstat, fstatat, mkdirat};
+use nix::unistd::{Uid, UnlinkatFlags, linkat, unlinkat};
 
 const DIR_MODE: Mode = Mode::S_IRWXU;
 const FILE_MODE: Mode = Mode::S_IRUSR.union(Mode::S_IWUSR);
+/// Ends the name of a file that is not whole yet.
+const TEMP_SUFFIX: &str = ".tmp";
 /// Between two tries for a lock.
 const LOCK_RETRY: Duration = Duration::from_millis(2);
 
@@ -152,9 +154,7 @@ impl Dir {
     }
 
     fn is_link(&self, name: &str) -> bool {
-        nix::sys::stat::fstatat(&self.fd, name, nix::fcntl::AtFlags::AT_SYMLINK_NOFOLLOW).is_ok_and(
-            |stat| SFlag::from_bits_truncate(stat.st_mode & SFlag::S_IFMT.bits()) == SFlag::S_IFLNK,
-        )
+        matches!(self.kind(name), Ok(Some(kind)) if kind == SFlag::S_IFLNK)
     }
 
     fn open_file(&self, name: &str, flags: OFlag) -> Result<File, DirError> {
@@ -201,7 +201,7 @@ impl Dir {
 
     /// Puts `bytes` in the place of `name`: readers see the old or the new file, never a part.
     pub fn replace(&self, name: &str, bytes: &[u8], how: Durability) -> Result<(), DirError> {
-        let temp = format!(".{name}.{}.tmp", uuid::Uuid::now_v7().simple());
+        let temp = temp_name(name);
         let result = self
             .write_new(&temp, bytes, how)
             .and_then(|()| self.rename(&temp, name));
@@ -213,24 +213,51 @@ impl Dir {
         result
     }
 
-    /// Makes a file that must not exist yet (`O_EXCL`); `Ok(false)` when it does.
+    /// Puts `bytes` where no file may be yet; `Ok(false)` when there is one. Readers see the whole file or none.
     pub fn create(&self, name: &str, bytes: &[u8], how: Durability) -> Result<bool, DirError> {
-        match self.write_new(name, bytes, how) {
-            Ok(()) => {
-                if how == Durability::Synced {
-                    self.sync()?;
-                }
-                Ok(true)
+        let temp = temp_name(name);
+        let result = self
+            .write_new(&temp, bytes, how)
+            .and_then(|()| self.link_new(&temp, name));
+        self.remove_quietly(&temp);
+        if matches!(result, Ok(true)) && how == Durability::Synced {
+            self.sync()?;
+        }
+        result
+    }
+
+    /// Gives a whole file its name, unless that is taken.
+    fn link_new(&self, temp: &str, name: &str) -> Result<bool, DirError> {
+        match linkat(&self.fd, temp, &self.fd, name, AtFlags::empty()) {
+            Ok(()) => Ok(true),
+            Err(Errno::EEXIST) => Ok(false),
+            // A file system without links: the caller's lock is what keeps others away.
+            Err(Errno::EPERM | Errno::EOPNOTSUPP | Errno::ENOSYS) => match self.kind(name)? {
+                Some(_) => Ok(false),
+                None => self.rename(temp, name).map(|()| true),
+            },
+            Err(errno) => Err(DirError::from_errno("create", self.path.join(name), errno)),
+        }
+    }
+
+    /// Removes what a killed writer left half done. Only for who holds the lock of all writers here.
+    pub fn sweep_temps(&self) -> Result<(), DirError> {
+        for name in self.names()? {
+            if name.starts_with('.') && name.strip_suffix(TEMP_SUFFIX).is_some() {
+                self.remove(&name)?;
             }
-            Err(DirError::Io { source, .. })
-                if source.kind() == std::io::ErrorKind::AlreadyExists =>
-            {
-                Ok(false)
-            }
-            Err(error) => {
-                self.remove_quietly(name);
-                Err(error)
-            }
+        }
+        Ok(())
+    }
+
+    /// What kind of entry there is, if any.
+    fn kind(&self, name: &str) -> Result<Option<SFlag>, DirError> {
+        match fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(SFlag::from_bits_truncate(
+                stat.st_mode & SFlag::S_IFMT.bits(),
+            ))),
+            Err(Errno::ENOENT) => Ok(None),
+            Err(errno) => Err(DirError::from_errno("stat", self.path.join(name), errno)),
         }
     }
 
@@ -319,6 +346,21 @@ impl Dir {
         }
     }
 
+    /// Keeps what is in a file under another name as well, in the place of what had it; no file, nothing kept.
+    pub fn keep_as(&self, name: &str, kept: &str) -> Result<(), DirError> {
+        let temp = temp_name(kept);
+        match linkat(&self.fd, name, &self.fd, temp.as_str(), AtFlags::empty()) {
+            Ok(()) => {
+                let renamed = self.rename(&temp, kept);
+                // Two names of one file: the rename did nothing then, and the temporary name is still there.
+                self.remove_quietly(&temp);
+                renamed
+            }
+            Err(Errno::ENOENT | Errno::EPERM | Errno::EOPNOTSUPP | Errno::ENOSYS) => Ok(()),
+            Err(errno) => Err(DirError::from_errno("keep", self.path.join(name), errno)),
+        }
+    }
+
     /// Gives a file another name, in the place of what had it.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), DirError> {
         nix::fcntl::renameat(&self.fd, from, &self.fd, to)
@@ -335,6 +377,11 @@ impl Dir {
         nix::unistd::fsync(self.fd.as_fd())
             .map_err(|errno| DirError::from_errno("sync", self.path.clone(), errno))
     }
+}
+
+/// A name that nobody else uses.
+fn temp_name(name: &str) -> String {
+    format!(".{name}.{}{TEMP_SUFFIX}", uuid::Uuid::now_v7().simple())
 }
 
 /// A held lock; dropping it lets go.

@@ -32,6 +32,10 @@ pub const INDEX: Format = Format {
     name: "harn-index",
     version: 1,
 };
+pub const SPOOLED: Format = Format {
+    name: "harn-spooled",
+    version: 1,
+};
 pub const RUN: Format = Format {
     name: "harn-run",
     version: 1,

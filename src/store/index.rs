@@ -101,6 +101,14 @@ pub fn entries(layout: &Layout) -> Result<Vec<Entry>, DirError> {
     Ok(entries)
 }
 
+/// Takes a session's entry away.
+pub fn forget(layout: &Layout, session: &SessionId) -> Result<(), DirError> {
+    match home::open_room(layout, home::INDEX)? {
+        Some(index) => index.remove(&file_name(session)),
+        None => Ok(()),
+    }
+}
+
 /// Finds the session's entry or makes it.
 pub fn register(
     layout: &Layout,

@@ -14,6 +14,10 @@ pub const STATE_FILE: &str = "state.json";
 pub const EVENTS_FILE: &str = "events.ndjson";
 pub const LOCK_FILE: &str = "lock";
 pub const CAPSULES_DIR: &str = "capsules";
+pub const PREVIOUS_STATE_FILE: &str = "state.previous.json";
+pub const DAMAGED_STATE_FILE: &str = "state.damaged.json";
+pub const ROLLING_FILE: &str = "rolling.json";
+pub const SPOOL_DIR: &str = "spool";
 pub const BRIEFING_FILE: &str = "briefing.md";
 /// harn's directory in a project; another tool uses the same name, see `index`.
 pub const PROJECT_DIR: &str = ".harnery";

@@ -409,6 +409,52 @@ fn a_damaged_state_file_is_rebuilt_and_no_capsule_is_written_over() {
 }
 
 #[test]
+fn a_damaged_state_file_keeps_the_words_of_the_one_before_it() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    session.work_and_announce();
+    session.quiet("Stop", &json!({"prompt_id": "t3"}));
+    session.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t4"}));
+    write_file(&session.dir().join("state.json"), b"");
+    session.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t2"}));
+    assert!(session.briefing().unwrap().contains("> fix the parser"));
+}
+
+#[test]
+fn old_checkpoints_and_old_sessions_go_and_the_newest_stay() {
+    let env = TestEnv::new();
+    fs::create_dir_all(env.config().join("harn")).unwrap();
+    write_file(
+        &env.config().join("harn/config.toml"),
+        b"[retention]\ncapsules = 2\ndays = 0\n",
+    );
+    let old = Session::named(&env, "old");
+    old.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t0"}));
+    let session = Session::new(&env);
+    session.quiet("SessionStart", &json!({"source": "startup"}));
+    for turn in 0..4 {
+        session.quiet(
+            "PreCompact",
+            &json!({"trigger": "auto", "prompt_id": format!("t{turn}")}),
+        );
+    }
+    assert_eq!(
+        fs::read_dir(env.project().join(".harnery/context"))
+            .unwrap()
+            .count(),
+        1
+    );
+    let mut left: Vec<_> = fs::read_dir(session.dir().join("capsules"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["000003.json", "000004.json"]);
+    let verified = env.run(env.harn(["context", "verify"]), b"");
+    assert_eq!(verified.code, 0, "{}", verified.out());
+}
+
+#[test]
 fn everything_written_is_private() {
     let env = TestEnv::new();
     let session = Session::new(&env);
@@ -496,4 +542,209 @@ fn a_secret_in_a_prompt_is_masked_everywhere() {
     let mut grep = env.command("grep");
     grep.args(["-rl", &secret]).arg(env.root());
     assert_eq!(env.run(grep, b"").code, 1);
+}
+
+/// A transcript of the session's own, in which tests write what the client would.
+fn transcript(env: &TestEnv, text: &str) -> PathBuf {
+    let path = env.write("transcript.jsonl", "");
+    fs::File::options()
+        .append(true)
+        .open(&path)
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
+    path
+}
+
+const REPLY: &str = "{\"type\":\"assistant\",\"isSidechain\":false,\"message\":{}}\n";
+
+fn append(path: &Path, text: &str) {
+    fs::File::options()
+        .append(true)
+        .open(path)
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
+}
+
+#[test]
+fn a_briefing_is_delivered_when_its_tag_stands_in_the_transcript() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    let path = transcript(&env, REPLY);
+    session.work_and_announce();
+    let start = json!({"source": "compact", "prompt_id": "t2", "transcript_path": path});
+    let briefing = context_of(&session.send("SessionStart", &start)).unwrap();
+    let tag = briefing.split_whitespace().next().unwrap();
+    append(
+        &path,
+        &format!("{{\"type\":\"attachment\",\"content\":\"{tag} Work state\"}}\n{REPLY}"),
+    );
+    session.quiet("Stop", &json!({"prompt_id": "t3", "transcript_path": path}));
+    let delivered = session.events().pop().unwrap();
+    let types = session.event_types();
+    assert_eq!(
+        types[types.len() - 2..],
+        ["context.recovery.delivered", "turn.stopped"]
+    );
+    assert_eq!(delivered["type"], "turn.stopped");
+    session.quiet(
+        "UserPromptSubmit",
+        &json!({"prompt": "x", "transcript_path": path}),
+    );
+}
+
+#[test]
+fn a_briefing_that_provably_was_not_taken_comes_again_once_with_the_prompt() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    let path = transcript(&env, REPLY);
+    session.work_and_announce();
+    let start = json!({"source": "compact", "prompt_id": "t2", "transcript_path": path});
+    assert!(context_of(&session.send("SessionStart", &start)).is_some());
+    let prompt = json!({"prompt": "go on", "prompt_id": "t3", "transcript_path": path});
+    // No reply since: the transcript may simply be late.
+    session.quiet("UserPromptSubmit", &prompt);
+    append(&path, REPLY);
+    let again = session.send("UserPromptSubmit", &prompt);
+    let document: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(
+        document["hookSpecificOutput"]["hookEventName"],
+        "UserPromptSubmit"
+    );
+    append(&path, REPLY);
+    session.quiet("UserPromptSubmit", &prompt);
+}
+
+#[test]
+fn a_fifo_in_the_transcripts_place_is_not_waited_for() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    let path = transcript(&env, REPLY);
+    session.work_and_announce();
+    let start = json!({"source": "compact", "prompt_id": "t2", "transcript_path": path});
+    assert!(context_of(&session.send("SessionStart", &start)).is_some());
+    fs::remove_file(&path).unwrap();
+    nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    session.quiet("Stop", &json!({"prompt_id": "t3", "transcript_path": path}));
+    assert_eq!(
+        session.event_types().last().map(String::as_str),
+        Some("turn.stopped")
+    );
+}
+
+#[test]
+fn a_signal_that_meets_a_held_lock_waits_for_the_next_holder() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    session.quiet("SessionStart", &json!({"source": "startup"}));
+    let lock = fs::File::options()
+        .write(true)
+        .open(session.dir().join("lock"))
+        .unwrap();
+    lock.lock().unwrap();
+    session.quiet(
+        "UserPromptSubmit",
+        &json!({"prompt": "fix the parser", "prompt_id": "t1"}),
+    );
+    session.quiet(
+        "PostToolUse",
+        &json!({"tool_name": "Bash", "prompt_id": "t1"}),
+    );
+    assert_eq!(session.event_types(), ["session.started"]);
+    drop(lock);
+    session.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t2"}));
+    assert_eq!(
+        session.event_types()[1..],
+        [
+            "prompt.submitted",
+            "tool.finished",
+            "context.compaction.started",
+            "context.checkpoint.created"
+        ]
+    );
+    assert!(session.briefing().unwrap().contains("> fix the parser"));
+    assert_eq!(
+        fs::read_dir(session.dir().join("spool")).unwrap().count(),
+        0
+    );
+}
+
+#[test]
+fn a_broken_event_log_keeps_no_checkpoint_and_no_briefing_back() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    session.quiet(
+        "UserPromptSubmit",
+        &json!({"prompt": "fix the parser", "prompt_id": "t1"}),
+    );
+    fs::remove_file(session.dir().join("events.ndjson")).unwrap();
+    fs::create_dir(session.dir().join("events.ndjson")).unwrap();
+    session.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t2"}));
+    assert!(session.dir().join("capsules/000001.json").exists());
+    let briefing = session.briefing().unwrap();
+    assert!(
+        briefing.starts_with("[harn:g1:") && briefing.contains("> fix the parser"),
+        "{briefing}"
+    );
+}
+
+#[test]
+fn an_unannounced_compaction_is_briefed_from_what_was_kept_along_the_way() {
+    let env = TestEnv::new();
+    let head = env.git_init();
+    let session = Session::new(&env);
+    session.quiet("SessionStart", &json!({"source": "startup"}));
+    session.quiet(
+        "UserPromptSubmit",
+        &json!({"prompt": "fix the parser", "prompt_id": "t1"}),
+    );
+    session.quiet(
+        "Stop",
+        &json!({"last_assistant_message": "Done.", "prompt_id": "t1"}),
+    );
+    let briefing = session.briefing().unwrap();
+    for part in [
+        "[harn:g1:",
+        "which predates it",
+        "> fix the parser",
+        "branch main, HEAD ",
+    ] {
+        assert!(briefing.contains(part), "{part} is not in\n{briefing}");
+    }
+    let capsule: Value =
+        serde_json::from_slice(&fs::read(session.dir().join("capsules/000001.json")).unwrap())
+            .unwrap();
+    assert_eq!(
+        (&capsule["trigger"], &capsule["repo"]["head"]["commit"]),
+        (&json!("late"), &json!(head))
+    );
+}
+
+#[test]
+fn sub_agents_in_flight_are_named_and_those_that_stopped_are_not() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    session.quiet(
+        "UserPromptSubmit",
+        &json!({"prompt": "go", "prompt_id": "t1"}),
+    );
+    for (agent, kind) in [("a1", "reviewer"), ("a2", "tester")] {
+        session.quiet(
+            "SubagentStart",
+            &json!({"agent_id": agent, "agent_type": kind}),
+        );
+    }
+    session.quiet(
+        "SubagentStop",
+        &json!({"agent_id": "a1", "agent_type": "reviewer"}),
+    );
+    // The summarising agent of the compaction itself.
+    session.quiet("SubagentStop", &json!({"agent_type": ""}));
+    session.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t2"}));
+    let briefing = session.briefing().unwrap();
+    assert!(
+        briefing.contains("In flight at the checkpoint:\n- sub-agent a2 (tester)\n"),
+        "{briefing}"
+    );
 }

@@ -2,10 +2,13 @@
 #![cfg(test)]
 
 mod context;
+mod docs;
 mod hook;
+mod identity;
 mod layering;
 mod note;
 mod packaging;
+mod reliability;
 mod repo;
 mod run;
 mod support;

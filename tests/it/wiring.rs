@@ -122,7 +122,7 @@ fn the_version_is_asked_once_and_again_when_the_program_changes() {
     let events = || client.settings()["hooks"].as_object().unwrap().len();
     client.run(&[], &[]);
     client.run(&[], &[]);
-    assert_eq!((lines(&client.at("versions")).len(), events()), (1, 11));
+    assert_eq!((lines(&client.at("versions")).len(), events()), (1, 13));
     client.env.write("bin/version", "no version at all\n");
     fs::File::options()
         .append(true)

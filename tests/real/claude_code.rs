@@ -50,6 +50,7 @@ fn status_after_a_compaction_says_what_is_known() {
     session.prompt("one");
     session.prompt("two");
     session.compact();
+    session.prompt("three");
     assert_eq!(session.exit(), Left::clean());
 
     let args = ["context", "status", "--session", SESSION, "--json"];
@@ -61,6 +62,7 @@ fn status_after_a_compaction_says_what_is_known() {
         json!(told),
         json!(["claude-code", "recovered", 1, 1, false])
     );
+    assert_eq!(status["recovery"]["state"], "delivered");
 }
 
 #[test]

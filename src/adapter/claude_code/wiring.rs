@@ -146,7 +146,7 @@ mod tests {
         ];
         assert_eq!(events(None), smallest);
         assert_eq!(events(Some("2.1.100")), smallest);
-        assert_eq!(events(Some("2.1.197")).len(), 11);
+        assert_eq!(events(Some("2.1.197")).len(), 13);
     }
 
     #[test]
