@@ -56,9 +56,9 @@ pub enum Command {
     Returns the program's own exit code, 128+n when signal n ended it, 127 when it is not found,\n\
     126 when it cannot be executed.")]
 pub struct RunArgs {
-    /// What harn shows of itself while the program runs
-    #[arg(long, value_enum, default_value = "off")]
-    pub overlay: Overlay,
+    /// What harn shows of itself while the program runs [default: row for a known harness on 8 rows or more, else off]
+    #[arg(long, value_enum)]
+    pub overlay: Option<Overlay>,
 
     /// Wire no hooks: host the program and nothing else
     #[arg(long)]
@@ -79,6 +79,10 @@ pub struct RunArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Overlay {
+    /// The last row
+    Row,
+    /// The window's title
+    Title,
     /// Nothing: the program has the whole terminal
     Off,
 }

@@ -13,6 +13,7 @@ mod events;
 mod hook;
 mod log_file;
 mod note;
+mod overlay;
 mod owner;
 mod packaging;
 mod place;

@@ -21,5 +21,5 @@ mod walk;
 
 pub use commits::{Commit, recent_commits};
 pub use error::RepoError;
-pub use open::worktree_root;
+pub use open::{head, worktree_root};
 pub use read::{is_tracked, snapshot, snapshot_within};

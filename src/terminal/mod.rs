@@ -31,6 +31,6 @@ mod tty;
 pub use draft::{Draft, DraftTracker};
 pub use host::{HostEvent, Observer};
 pub use outcome::{HostError, Outcome};
-pub use prefix::{Action, Prefix, PrefixError};
+pub use prefix::{Action, DEFAULT_PREFIX, Prefix, PrefixError};
 pub use program::{Program, run};
 pub use size::Size;

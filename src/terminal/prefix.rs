@@ -8,6 +8,9 @@ use std::str::FromStr;
 
 use super::keys::{self, ALT, CTRL, Code, Key, SHIFT, Token};
 
+/// A key that no adapter's client binds; the recorded key lists are tested against it.
+pub const DEFAULT_PREFIX: &str = "ctrl+^";
+
 /// What the user may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {

@@ -151,7 +151,10 @@ mod tests {
             plain(72),
             "claude-code observing | 15.0k/200k (statusline) | hooks not seen | main"
         );
-        assert_eq!(plain(60), "claude-code observing | hooks not seen | main");
+        assert_eq!(
+            plain(60),
+            "claude-code observing | [#---------] | hooks not seen | main"
+        );
         assert_eq!(plain(10), "claude-cod");
     }
 
