@@ -37,6 +37,9 @@ pub enum Command {
         harn hook claude-code PreCompact < payload.json"
     )]
     Hook(HookArgs),
+    /// Put a terminal right that something left broken
+    #[command(after_help = "Example:\n  harn doctor --terminal")]
+    Doctor(DoctorArgs),
     /// Print a completion script
     #[command(after_help = "Example:\n  \
         harn completions bash > ~/.local/share/bash-completion/completions/harn")]
@@ -265,6 +268,13 @@ pub struct EventsArgs {
 
     #[command(flatten)]
     pub session: SessionArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Reset the terminal: line discipline, mouse, keyboard protocol, screen, colours
+    #[arg(long, required = true)]
+    pub terminal: bool,
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@ mod clock;
 mod context;
 mod delivery;
 mod dispatch;
+mod doctor;
 mod effect;
 mod events;
 mod hook;

@@ -8,10 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread;
 use std::time::Duration;
-
-use nix::sys::signal::SigSet;
 
 use super::run::RunDir;
 use super::status::{self, Facts, HOOKS_PATIENCE_MS, Hooks, Usage};
@@ -23,8 +20,8 @@ use crate::repo;
 use crate::store::dir::DirError;
 use crate::store::index;
 use crate::store::{Layout, SessionStore, log};
-use crate::terminal::Action;
 use crate::terminal::overlay::{Line, Notice, Part, Poster, Tone};
+use crate::terminal::{Action, spawn_deaf};
 
 /// Between two looks while the terminal is busy.
 const BUSY: Duration = Duration::from_secs(1);
@@ -90,14 +87,7 @@ impl Follower {
             looks_since_head: 0,
             usage: None,
         };
-        // A stop has to stop the host's thread, and so has every other signal: the new thread starts with all blocked.
-        let mask = SigSet::all().thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_BLOCK)?;
-        let spawned = thread::Builder::new()
-            .name("follower".to_owned())
-            .stack_size(512 * 1024)
-            .spawn(move || watch.run(&received));
-        mask.thread_set_mask()?;
-        spawned?;
+        spawn_deaf("follower", move || watch.run(&received))?;
         Ok(Self { messages, signs })
     }
 

@@ -35,7 +35,7 @@ pub enum HostEvent<'a> {
     Output(&'a [u8]),
     /// These bytes of the user are in the PTY.
     Input(&'a [u8]),
-    /// The program has this size now.
+    /// The program has this size now; told at the start too.
     Resized(Size),
     /// The program stopped; harn is about to stop as well.
     Stopped,
@@ -146,6 +146,7 @@ struct Host<'a, 'o> {
 impl Host<'_, '_> {
     fn serve(mut self, program: &Program<'_>) -> Result<Outcome, HostError> {
         let fault = Fault::planted();
+        self.listener.tell(HostEvent::Resized(self.size));
         loop {
             let timeout = clock::poll_timeout(self.next_at());
             let ready = self

@@ -332,6 +332,27 @@ fn push_keyboard_again(text: &mut String, keyboard: &Keyboard) {
     }
 }
 
+/// Takes back everything that is followed here, seen or not: for a terminal whose program and host are both gone.
+pub(super) fn undo_all() -> Vec<u8> {
+    // A string left open would swallow the rest, and an open update would hide it.
+    let mut text = String::from("\x18\x1b\\\x1b[?2026l");
+    // Each screen has a keyboard stack of its own, and the alternate one is out of reach once it is left.
+    text.push_str("\x1b[<99u\x1b[=0u\x1b[?1049l\x1b[<99u\x1b[=0u");
+    for mode in SET_STAYS.into_iter().chain([SIZE_REPORTS, 6, 69]) {
+        push_mode(&mut text, mode, 'l');
+    }
+    for mode in RESET_STAYS {
+        push_mode(&mut text, mode, 'h');
+    }
+    // Insert mode and line drawing are followed by nobody, and break as much.
+    text.push_str("\x1b[4l\x1b(B\x0f");
+    let mut bytes = text.into_bytes();
+    for (_, undo) in UNDO {
+        bytes.extend_from_slice(undo);
+    }
+    bytes
+}
+
 fn push_mode(text: &mut String, mode: u16, end: char) {
     write!(text, "\x1b[?{mode}{end}").unwrap_or_default();
 }

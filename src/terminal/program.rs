@@ -27,7 +27,7 @@ pub struct Program<'a> {
 /// panics is not called again; the program goes on.
 ///
 /// Other threads of the process must have all signals blocked, so that a stop stops this thread before it goes on. Signals
-/// that end a process are swallowed from here on, also after the return.
+/// that end a process reach the program while this runs, and harn again afterwards.
 pub fn run(
     program: &Program<'_>,
     overlay: Option<Overlay>,

@@ -39,7 +39,7 @@ fn program_has_a_row_less_and_its_output_scrolls_above_the_row() {
     wait_row(&pty, "sh | no adapter");
     let screen = pty.screen();
     let rows: Vec<&str> = screen.split('\n').collect();
-    assert_eq!(rows.get(8..10).unwrap(), ["60", "shown"], "{screen}");
+    assert_eq!(rows[8..10], ["60", "shown"], "{screen}");
     pty.send(b"\r");
     assert_eq!(pty.wait_exit(LIMIT), 0);
     let raw = String::from_utf8_lossy(&pty.raw()).into_owned();
@@ -82,7 +82,7 @@ fn prefix_opens_the_menu_hides_the_row_and_goes_through_when_pressed_twice() {
     assert_eq!(pty.wait_exit(LIMIT), 0);
 
     let pty = shown(&env, "row", "cat -v");
-    wait_row(&pty, "cat");
+    wait_row(&pty, "sh | no adapter");
     pty.send(b"a\x1e\x1eb\r");
     pty.wait_for("the key itself", LIMIT, |screen| {
         screen.contains("a^^b\na^^b")
