@@ -9,6 +9,7 @@ mod bridge;
 mod clock;
 mod direct;
 mod draft;
+pub mod exercise;
 mod flow;
 mod host;
 mod keys;

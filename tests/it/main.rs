@@ -3,6 +3,7 @@
 
 mod context;
 mod docs;
+mod doctor;
 mod hook;
 mod identity;
 mod layering;

@@ -244,6 +244,11 @@ impl Cursor {
     }
 
     pub(super) fn print(&mut self, char: char) {
+        if matches!(char, '\u{a1}'..='\u{ff}' | '\u{2500}'..='\u{259f}') && char != '\u{ad}' {
+            // Accents and the lines that boxes are drawn with.
+            self.print_narrow(1);
+            return;
+        }
         match char.width() {
             Some(0) => {}
             // A variation selector, a joiner and their like change the width of what stands there already.

@@ -1,14 +1,9 @@
 //! The graphic rendition in force, so that it can be set again. Pure.
 //!
-//! Kept as the sequences that were printed since the last reset and folded into one value only when they become many: a
-//! program resets often, and a flood should pay for nothing but a copy.
+//! Every rendition a program prints passes here, so nothing is allocated: colours are kept as they were written.
 
-use std::fmt::Write as _;
-
-/// Bytes of unfolded parameters kept.
-const LOG_LIMIT: usize = 512;
-/// Longest parameters of one sequence that are understood.
-const PARAMETERS_LIMIT: usize = 128;
+/// Longest colour that is kept, as text.
+const COLOR_BYTES: usize = 24;
 
 /// Attributes that are set by one number and taken back by another: set, reset.
 const SWITCHES: [(u16, u16); 8] = [
@@ -22,114 +17,72 @@ const SWITCHES: [(u16, u16); 8] = [
     (53, 55),
 ];
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Pen {
-    /// Parameters of the sequences since the last fold, each ended by `m`.
-    log: Vec<u8>,
-    folded: Folded,
+/// A piece of parameters, or nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Words {
+    bytes: [u8; COLOR_BYTES],
+    length: u8,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Folded {
+impl Words {
+    fn of(text: &[u8]) -> Self {
+        let mut words = Self::default();
+        if let Some(room) = words.bytes.get_mut(..text.len()) {
+            room.copy_from_slice(text);
+            words.length = u8::try_from(text.len()).unwrap_or(0);
+        }
+        words
+    }
+
+    fn text(&self) -> &[u8] {
+        self.bytes
+            .get(..usize::from(self.length))
+            .unwrap_or_default()
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Pen {
     /// One bit for each of `SWITCHES`.
     switches: u8,
-    underline: Option<String>,
-    foreground: Option<String>,
-    background: Option<String>,
-    underline_color: Option<String>,
+    underline: Words,
+    foreground: Words,
+    background: Words,
+    underline_color: Words,
 }
 
 impl Pen {
     /// Takes the parameters of one SGR sequence.
     pub(super) fn set(&mut self, parameters: &[u8]) {
-        if parameters.is_empty() || parameters == b"0" {
-            self.log.clear();
-            self.folded = Folded::default();
-            return;
-        }
-        if self.log.len() + parameters.len() > LOG_LIMIT {
-            self.fold();
-        }
-        if parameters.len() <= PARAMETERS_LIMIT {
-            self.log.extend_from_slice(parameters);
-            self.log.push(b'm');
-        }
-    }
-
-    /// The sequences that set this pen, beginning with a reset.
-    pub(super) fn push_to(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"\x1b[0m");
-        let mut copy = self.clone();
-        copy.fold();
-        let folded = copy.folded;
-        let mut text = String::new();
-        for (bit, (set, _)) in SWITCHES.iter().enumerate() {
-            if folded.switches & (1 << bit) != 0 {
-                write!(text, ";{set}").unwrap_or_default();
-            }
-        }
-        let rest = [
-            folded.underline,
-            folded.foreground,
-            folded.background,
-            folded.underline_color,
-        ];
-        for part in rest.iter().flatten() {
-            text.push(';');
-            text.push_str(part);
-        }
-        if let Some(parameters) = text.strip_prefix(';') {
-            out.extend_from_slice(b"\x1b[");
-            out.extend_from_slice(parameters.as_bytes());
-            out.push(b'm');
-        }
-    }
-
-    fn fold(&mut self) {
-        let log = std::mem::take(&mut self.log);
-        for parameters in log.split(|byte| *byte == b'm') {
-            if let Ok(text) = std::str::from_utf8(parameters)
-                && !text.is_empty()
-            {
-                self.folded.take(text);
-            }
-        }
-        self.log = log;
-        self.log.clear();
-    }
-}
-
-impl Folded {
-    fn take(&mut self, parameters: &str) {
-        let mut parts = parameters.split(';');
-        while let Some(part) = parts.next() {
-            let (head, sub) = part
-                .split_once(':')
-                .map_or((part, None), |(head, sub)| (head, Some(sub)));
-            let number = if head.is_empty() {
-                0
-            } else {
-                head.parse().unwrap_or(u16::MAX)
-            };
+        let mut rest = parameters;
+        loop {
+            let (number, length) = leading(rest);
+            let part = part(rest);
+            let mut taken = part.len();
             match number {
-                0 => *self = Self::default(),
-                4 if sub == Some("0") => self.underline = None,
-                4 | 21 => self.underline = Some(part.to_owned()),
-                24 => self.underline = None,
-                30..=37 | 90..=97 => self.foreground = Some(part.to_owned()),
-                39 => self.foreground = None,
-                40..=47 | 100..=107 => self.background = Some(part.to_owned()),
-                49 => self.background = None,
-                59 => self.underline_color = None,
+                0 if length == part.len() => *self = Self::default(),
+                4 if part == b"4:0" => self.underline = Words::default(),
+                4 | 21 => self.underline = Words::of(part),
+                24 => self.underline = Words::default(),
+                30..=37 | 90..=97 => self.foreground = Words::of(part),
+                39 => self.foreground = Words::default(),
+                40..=47 | 100..=107 => self.background = Words::of(part),
+                49 => self.background = Words::default(),
+                59 => self.underline_color = Words::default(),
                 38 | 48 | 58 => {
-                    let color = color(part, sub.is_some(), &mut parts);
+                    taken = color(rest, part.len(), length);
+                    let words = Words::of(rest.get(..taken).unwrap_or_default());
                     match number {
-                        38 => self.foreground = color,
-                        48 => self.background = color,
-                        _ => self.underline_color = color,
+                        38 => self.foreground = words,
+                        48 => self.background = words,
+                        _ => self.underline_color = words,
                     }
                 }
                 _ => self.switch(number),
+            }
+            match rest.get(taken + 1..) {
+                Some(after) => rest = after,
+                None => return,
             }
         }
     }
@@ -143,29 +96,77 @@ impl Folded {
             }
         }
     }
+
+    /// The sequences that set this pen, beginning with a reset.
+    pub(super) fn push_to(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\x1b[0m");
+        let start = out.len();
+        for (bit, (set, _)) in SWITCHES.iter().enumerate() {
+            if self.switches & (1 << bit) != 0 {
+                out.push(b';');
+                out.extend_from_slice(set.to_string().as_bytes());
+            }
+        }
+        let colors = [
+            self.underline,
+            self.foreground,
+            self.background,
+            self.underline_color,
+        ];
+        for words in colors.iter().filter(|words| words.length > 0) {
+            out.push(b';');
+            out.extend_from_slice(words.text());
+        }
+        if out.len() > start {
+            out.splice(start..=start, *b"\x1b[");
+            out.push(b'm');
+        }
+    }
 }
 
-/// A colour of several numbers, as it was written; none when it is cut short.
-fn color<'a>(
-    part: &str,
-    has_sub: bool,
-    parts: &mut impl Iterator<Item = &'a str>,
-) -> Option<String> {
-    if has_sub {
-        return Some(part.to_owned());
+/// Up to the next separator.
+fn part(bytes: &[u8]) -> &[u8] {
+    let length = bytes.iter().take_while(|byte| **byte != b';').count();
+    bytes.get(..length).unwrap_or_default()
+}
+
+/// The number in front and its digits.
+fn leading(bytes: &[u8]) -> (u16, usize) {
+    let mut number = 0_u16;
+    let mut length = 0;
+    for byte in bytes.iter().take_while(|byte| byte.is_ascii_digit()) {
+        number = number
+            .saturating_mul(10)
+            .saturating_add(u16::from(byte - b'0'));
+        length += 1;
     }
-    let kind = parts.next()?;
-    let count = match kind {
-        "2" => 3,
-        "5" => 1,
-        _ => return None,
-    };
-    let mut text = format!("{part};{kind}");
-    for _ in 0..count {
-        text.push(';');
-        text.push_str(parts.next()?);
+    (number, length)
+}
+
+/// How many bytes a colour takes that begins here with a part of this length. One that is cut short takes what is there.
+fn color(bytes: &[u8], part_length: usize, digits: usize) -> usize {
+    if digits < part_length {
+        return part_length;
     }
-    Some(text)
+    let mut taken = part_length;
+    let mut wanted = 1;
+    let mut index = 0;
+    while index < wanted {
+        let Some(rest) = bytes.get(taken + 1..) else {
+            return bytes.len();
+        };
+        let next = part(rest);
+        if index == 0 {
+            wanted = match next {
+                b"2" => 4,
+                b"5" => 2,
+                _ => 1,
+            };
+        }
+        taken += 1 + next.len();
+        index += 1;
+    }
+    taken
 }
 
 #[cfg(test)]
