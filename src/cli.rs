@@ -49,6 +49,9 @@ pub enum Command {
         harn statusline claude-code < status.json"
     )]
     Statusline(StatuslineArgs),
+    /// Put a terminal right that something left broken
+    #[command(after_help = "Example:\n  harn doctor --terminal")]
+    Doctor(DoctorArgs),
     /// Print a completion script
     #[command(after_help = "Example:\n  \
         harn completions bash > ~/.local/share/bash-completion/completions/harn")]
@@ -69,9 +72,9 @@ pub enum Command {
     Returns the program's own exit code, 128+n when signal n ended it, 127 when it is not found,\n\
     126 when it cannot be executed.")]
 pub struct RunArgs {
-    /// What harn shows of itself while the program runs
-    #[arg(long, value_enum, default_value = "off")]
-    pub overlay: Overlay,
+    /// What harn shows of itself while the program runs [default: row for a known harness on 8 rows or more, else off]
+    #[arg(long, value_enum)]
+    pub overlay: Option<Overlay>,
 
     /// Wire no hooks: host the program and nothing else
     #[arg(long)]
@@ -92,6 +95,10 @@ pub struct RunArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Overlay {
+    /// The last row
+    Row,
+    /// The window's title
+    Title,
     /// Nothing: the program has the whole terminal
     Off,
 }
@@ -280,6 +287,13 @@ pub struct EventsArgs {
 
     #[command(flatten)]
     pub session: SessionArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Reset the terminal: line discipline, mouse, keyboard protocol, screen, colours
+    #[arg(long, required = true)]
+    pub terminal: bool,
 }
 
 #[derive(Debug, Args)]

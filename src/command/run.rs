@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::dispatch::complain;
+use super::overlay::Shown;
 use super::{clock, log_file, place, telemetry};
 use crate::adapter::launch::{self, Request, WiringError};
 use crate::adapter::{Manifest, registry};
@@ -18,6 +19,7 @@ use crate::process;
 use crate::store::Layout;
 use crate::store::dir::DirError;
 use crate::store::layout::NoHome;
+use crate::supervisor::follower::Followed;
 use crate::supervisor::run::{self, Run, RunDir};
 use crate::supervisor::version;
 use crate::terminal::{self, HostError, HostEvent, Program};
@@ -42,26 +44,28 @@ pub(super) fn run(args: &RunArgs) -> Exit {
         }
     };
     if place::is_disabled() {
-        return host(&start, rest, None);
+        return host(&start, rest, None, Shown::default());
     }
     if let Some(outer) = outer_run() {
         return pass_through(&start, rest, &outer);
     }
     let session = manifest.filter(|manifest| launch::starts_session(manifest, rest));
     let Some(manifest) = session else {
-        return host(&start, rest, None);
+        let shown = Shown::prepare(args, word, None);
+        return host(&start, rest, None, shown);
     };
     match Owned::prepare(&manifest, &start.path, rest, args) {
         Ok(owned) => {
             let wired = owned.args.clone();
-            host(&start, wired.as_deref().unwrap_or(rest), Some(owned))
+            let shown = Shown::prepare(args, word, owned.followed());
+            host(&start, wired.as_deref().unwrap_or(rest), Some(owned), shown)
         }
         Err(error) => {
             complain(
                 &format!("hooks are not wired: {error}"),
                 Some("the program runs without checkpoints and briefings"),
             );
-            host(&start, rest, None)
+            host(&start, rest, None, Shown::prepare(args, word, None))
         }
     }
 }
@@ -139,7 +143,7 @@ fn pass_through(start: &Start, args: &[OsString], outer: &RunId) -> Exit {
     Exit::NotExecutable
 }
 
-fn host(start: &Start, args: &[OsString], owned: Option<Owned>) -> Exit {
+fn host(start: &Start, args: &[OsString], owned: Option<Owned>, mut shown: Shown) -> Exit {
     let env = owned.as_ref().map_or_else(Vec::new, Owned::env);
     let program = Program {
         path: Path::new(&start.path),
@@ -147,7 +151,9 @@ fn host(start: &Start, args: &[OsString], owned: Option<Owned>) -> Exit {
         env: &env,
     };
     let mut owned = owned;
-    let ended = terminal::run(&program, &mut |event| {
+    let overlay = shown.overlay.take();
+    let ended = terminal::run(&program, overlay, &mut |event| {
+        shown.hear(event);
         if let (HostEvent::Started { pid }, Some(owned)) = (event, &mut owned) {
             owned.started(pid);
         }
@@ -270,6 +276,18 @@ impl Owned {
             self.dir.write_status_line(command)?;
         }
         Ok(wiring.args)
+    }
+
+    /// What the overlay's follower has to know.
+    fn followed(&self) -> Option<Followed> {
+        Some(Followed {
+            layout: self.layout.clone(),
+            run: self.run.id.clone(),
+            adapter: self.run.adapter.clone(),
+            started_at: self.run.started_at,
+            has_hooks: self.args.is_some(),
+            project: std::env::current_dir().ok()?,
+        })
     }
 
     /// The process the session lives in, or below.

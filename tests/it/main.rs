@@ -4,6 +4,7 @@
 mod context;
 mod demo;
 mod docs;
+mod doctor;
 mod hook;
 mod identity;
 mod layering;

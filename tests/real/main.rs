@@ -8,6 +8,7 @@
 mod baseline;
 mod claude_code;
 mod client;
+mod overlay;
 mod record;
 mod sandbox;
 mod session;

@@ -4,5 +4,6 @@ mod bytes;
 mod ending;
 pub(crate) mod hosted;
 mod job;
+mod overlay;
 mod plain;
 mod size;
