@@ -44,6 +44,8 @@ pub(crate) struct Pane {
     status: Line,
     message: Option<Line>,
     drawn: Vec<u8>,
+    /// What is to be drawn next; looked at in each turn of the byte path, made only when something has changed.
+    waiting: Option<Vec<u8>>,
     drawn_at: Option<Instant>,
     outer: Size,
 }
@@ -57,6 +59,7 @@ impl Pane {
             status: overlay.first.clone(),
             message: None,
             drawn: Vec::new(),
+            waiting: None,
             drawn_at: None,
             outer,
             overlay,
@@ -96,6 +99,12 @@ impl Pane {
 
     pub(crate) fn resized(&mut self, outer: Size) {
         self.outer = outer;
+        self.changed();
+    }
+
+    fn changed(&mut self) {
+        let row = self.render();
+        self.waiting = (row != self.drawn).then_some(row);
     }
 
     /// Takes what was posted.
@@ -107,6 +116,7 @@ impl Pane {
         if message.is_some() {
             self.message = message;
         }
+        self.changed();
     }
 
     /// The terminal's own reports in the input, as the program is to read them.
@@ -119,8 +129,11 @@ impl Pane {
 
     /// Takes what the user typed. The last key's message has been read.
     pub(crate) fn take_input(&mut self, input: &[u8]) -> Taken {
-        self.message = None;
+        let had_message = self.message.take().is_some();
         let Some(keys) = self.keys.as_mut() else {
+            if had_message {
+                self.changed();
+            }
             return Taken {
                 passed: None,
                 actions: Vec::new(),
@@ -137,6 +150,9 @@ impl Pane {
                 Action::Compact | Action::Checkpoint | Action::Note => {}
             }
         }
+        if had_message || self.message.is_some() {
+            self.changed();
+        }
         taken
     }
 
@@ -145,14 +161,14 @@ impl Pane {
         if self.next_at().is_none_or(|at| at > now) {
             return None;
         }
-        self.drawn = self.render();
+        self.drawn = self.waiting.take()?;
         self.drawn_at = Some(now);
         Some(&self.drawn)
     }
 
     /// When `due` has something; `None` while nothing has changed.
     pub(crate) fn next_at(&self) -> Option<Instant> {
-        if self.is_hidden || self.render() == self.drawn {
+        if self.is_hidden || self.waiting.is_none() {
             return None;
         }
         Some(self.drawn_at? + APART)
@@ -161,6 +177,7 @@ impl Pane {
     /// The first draw, and every one after a change of size.
     pub(crate) fn draw(&mut self, now: Instant) -> &[u8] {
         self.drawn = self.render();
+        self.waiting = None;
         self.drawn_at = Some(now);
         &self.drawn
     }
