@@ -5,8 +5,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::claude_code;
-use super::manifest::{Manifest, Version};
+use super::manifest::{Manifest, Version, WiringKind};
+use super::{claude_code, codex};
 
 /// A run about to start.
 #[expect(missing_debug_implementations, reason = "holds a closure")]
@@ -14,6 +14,8 @@ pub struct Request<'a> {
     pub manifest: &'a Manifest,
     /// Of the program itself; none: not known.
     pub version: Option<&'a Version>,
+    /// The manifest's leading flags that the program lists in its help.
+    pub leading_flags: &'a [String],
     /// As the user typed them.
     pub args: &'a [OsString],
     pub cwd: &'a Path,
@@ -64,12 +66,9 @@ pub fn starts_session(manifest: &Manifest, args: &[OsString]) -> bool {
 
 /// Wires harn's hooks into the run.
 pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
-    match request.manifest.id.as_str() {
-        "claude-code" => claude_code::wire(request),
-        _ => Ok(Wiring {
-            args: request.args.to_vec(),
-            file: None,
-        }),
+    match request.manifest.launch.wiring {
+        WiringKind::SettingsFile => claude_code::wire(request),
+        WiringKind::SessionFlags => codex::wire(request),
     }
 }
 
@@ -107,5 +106,26 @@ mod tests {
                 ("-p -- --help", true),
             ]
         );
+    }
+
+    #[test]
+    fn resumed_and_unattended_runs_are_sessions_and_errands_are_not() {
+        let manifest = registry::load("codex").unwrap();
+        let starts = |line: &str| {
+            let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            starts_session(&manifest, &args)
+        };
+        let sessions = ["", "exec hi", "e hi", "resume --last", "fork", "review"];
+        assert_eq!(sessions.map(starts), [true; 6]);
+        let errands = [
+            "login",
+            "mcp list",
+            "app-server",
+            "--version",
+            "exec --help",
+            "agents",
+            "queue x",
+        ];
+        assert_eq!(errands.map(starts), [false; 7]);
     }
 }

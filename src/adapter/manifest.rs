@@ -27,6 +27,8 @@ pub struct Manifest {
     #[serde(rename = "event")]
     pub events: Vec<EventSpec>,
     pub tools: Tools,
+    /// Set where the harness runs no hook before the user has vouched for it.
+    pub trust: Option<Trust>,
     pub claims: BTreeMap<Dimension, Claim>,
 }
 
@@ -58,6 +60,29 @@ pub struct Launch {
     pub management: Vec<String>,
     /// Flags that print something and exit.
     pub information_flags: Vec<String>,
+    /// How harn's hooks get into one run.
+    pub wiring: WiringKind,
+    /// Flags put before the user's arguments, each only where the program's `--help` lists it.
+    #[serde(default)]
+    pub leading_flags: Vec<String>,
+}
+
+/// The way of harn's hooks into one run of a harness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WiringKind {
+    /// A generated file behind `--settings`, hooks by event as Claude Code has them.
+    SettingsFile,
+    /// One `-c hooks.<Event>=...` for each event, as Codex has them.
+    SessionFlags,
+}
+
+/// A harness's own question whether harn's hooks may run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trust {
+    /// What a person does to answer it, as it stands behind "hooks not seen: ".
+    pub hint: String,
 }
 
 /// Which tools change files.
@@ -91,6 +116,7 @@ pub enum SignalKind {
     PromptSubmitted,
     TurnStopped,
     TurnFailed,
+    TurnInterrupted,
     ToolStarted,
     ToolFinished,
     ToolFailed,

@@ -5,6 +5,7 @@
 //! other room knows a harness by name.
 
 pub mod claude_code;
+pub mod codex;
 pub mod decode;
 pub mod delivery;
 pub mod document;

@@ -5,10 +5,13 @@
 use super::manifest::Manifest;
 
 /// Folder name and text of each manifest.
-const MANIFESTS: [(&str, &str); 1] = [(
-    "claude-code",
-    include_str!("../../adapters/claude-code/adapter.toml"),
-)];
+const MANIFESTS: [(&str, &str); 2] = [
+    (
+        "claude-code",
+        include_str!("../../adapters/claude-code/adapter.toml"),
+    ),
+    ("codex", include_str!("../../adapters/codex/adapter.toml")),
+];
 
 /// Why a manifest could not be had.
 #[derive(Debug, thiserror::Error)]

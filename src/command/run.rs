@@ -204,14 +204,16 @@ impl Owned {
         path: &OsStr,
         args: &[OsString],
     ) -> Result<Vec<OsString>, OwnError> {
-        let version = which::which(path)
-            .ok()
-            .and_then(|path| version::of(&self.layout, &path));
+        let program = which::which(path).ok();
+        let version = program
+            .as_ref()
+            .and_then(|path| version::of(&self.layout, path));
         let cwd = std::env::current_dir().map_err(OwnError::Directory)?;
         let harn = own_command()?;
         let wiring = launch::wire(&Request {
             manifest,
             version: version.as_ref(),
+            leading_flags: &leading_flags(&self.layout, manifest, program.as_deref()),
             args,
             cwd: &cwd,
             file: &self.dir.settings_path(),
@@ -253,6 +255,17 @@ impl Drop for Owned {
             tracing::warn!(%error, "the run's files stay until the next sweep");
         }
     }
+}
+
+/// The leading flags that this very program knows.
+fn leading_flags(layout: &Layout, manifest: &Manifest, program: Option<&Path>) -> Vec<String> {
+    let wanted = &manifest.launch.leading_flags;
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let known = program.map_or_else(Vec::new, |path| version::flags(layout, path));
+    let listed = wanted.iter().filter(|flag| known.contains(flag));
+    listed.cloned().collect()
 }
 
 /// What an owned session needs, without what the user has set.

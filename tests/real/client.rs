@@ -34,3 +34,18 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
     .unwrap();
     None
 }
+
+/// The program that npm's `codex` runs.
+pub(crate) fn native_codex() -> PathBuf {
+    let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real/node_modules/@openai");
+    let below = |dir: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    };
+    let vendors = below(&packages).into_iter().map(|it| it.join("vendor"));
+    let targets = vendors.flat_map(|vendor| below(&vendor));
+    let mut programs = targets.map(|target| target.join("bin/codex"));
+    programs
+        .find(|program| program.is_file())
+        .expect("the native client beside npm's launcher")
+}

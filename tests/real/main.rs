@@ -8,6 +8,8 @@
 mod baseline;
 mod claude_code;
 mod client;
+mod codex;
+mod kept;
 mod record;
 mod sandbox;
 mod session;

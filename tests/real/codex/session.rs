@@ -1,0 +1,160 @@
+//! Plays the person at Codex's terminal: answers its questions, types, waits for what the client itself reports, leaves.
+
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::desk::Desk;
+use crate::session::LIMIT;
+use crate::support::Pty;
+
+const ROWS: u16 = 40;
+const COLS: u16 = 140;
+const REPORT: &str = "\u{1b}]7501;state=";
+
+/// The client's question about hooks it does not know yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Review {
+    /// It is not asked.
+    Absent,
+    TrustAll,
+    Decline,
+}
+
+pub(crate) struct Session<'a> {
+    desk: &'a Desk,
+    pty: Pty,
+}
+
+impl<'a> Session<'a> {
+    /// Starts the client, or harn with it, answers its question and waits until it says that it is idle.
+    pub(crate) fn start(desk: &'a Desk, command: Command, review: Review) -> Self {
+        let session = Self {
+            desk,
+            pty: Pty::spawn(command, ROWS, COLS),
+        };
+        let key: &[u8] = match review {
+            Review::Absent => b"",
+            Review::TrustAll => b"2",
+            Review::Decline => b"3",
+        };
+        if !key.is_empty() {
+            let is_asked = |screen: &str| screen.contains("Hooks need review");
+            session.pty.wait_for("the review of hooks", LIMIT, is_asked);
+            session.pty.send(key);
+            let is_chosen = |screen: &str| {
+                let chosen = format!("› {}.", String::from_utf8_lossy(key));
+                screen.contains(&chosen)
+            };
+            session.pty.wait_for("the chosen answer", LIMIT, is_chosen);
+            session.pty.send(b"\r");
+        }
+        session.wait_state("an idle client", |states| states.last() == Some(&"idle"));
+        if review == Review::Absent {
+            assert!(!session.pty.screen().contains("Hooks need review"));
+        }
+        session
+    }
+
+    /// Sends a prompt and waits for the end of its turn.
+    pub(crate) fn prompt(&self, text: &str) {
+        let before = self.ends();
+        self.submit(text);
+        self.wait_state(&format!("the end of the turn of {text:?}"), |states| {
+            count_ends(states) > before && is_rest(states)
+        });
+    }
+
+    /// Enters `/compact` as a person does, and waits until the client's own record tells of it.
+    pub(crate) fn compact(&self) {
+        let windows = self.desk.windows().len();
+        let before = self.ends();
+        self.submit("/compact ");
+        self.wait_state("the end of the compaction", |states| {
+            count_ends(states) > before && is_rest(states)
+        });
+        self.wait("a new window in the record", || {
+            self.desk.windows().len() > windows
+        });
+    }
+
+    /// Leaves with `/quit`; the exit code, and what the terminal shows after it.
+    pub(crate) fn exit(mut self) -> (i32, String) {
+        self.submit("/quit ");
+        let code = self.pty.wait_exit(LIMIT);
+        (code, self.pty.screen())
+    }
+
+    /// Pastes and presses Enter, which the client takes for one submission.
+    fn submit(&self, text: &str) {
+        self.pty
+            .send(format!("\u{1b}[200~{text}\u{1b}[201~").as_bytes());
+        let shown = squeeze(text);
+        let has_it = |screen: &str| squeeze(screen).contains(&shown);
+        self.pty.wait_for("the text in the composer", LIMIT, has_it);
+        self.pty.send(b"\r");
+    }
+
+    fn ends(&self) -> usize {
+        let raw = self.pty.raw();
+        count_ends(&states(&String::from_utf8_lossy(&raw)))
+    }
+
+    fn wait_state(&self, what: &str, is_so: impl Fn(&[&str]) -> bool) {
+        self.pty.wait_raw(what, LIMIT, |raw| {
+            is_so(&states(&String::from_utf8_lossy(raw)))
+        });
+    }
+
+    /// Looks again until it is so: the client's files tell nobody when they change.
+    fn wait(&self, what: &str, is_so: impl Fn() -> bool) {
+        let start = instant();
+        while !is_so() {
+            assert!(
+                start.elapsed() < LIMIT,
+                "waited for {what}; the screen:\n{}\n---",
+                self.pty.screen()
+            );
+            thread::park_timeout(Duration::from_millis(10));
+        }
+    }
+}
+
+/// The states that the client has reported, oldest first.
+fn states(raw: &str) -> Vec<&str> {
+    let reports = raw.split(REPORT).skip(1);
+    reports
+        .map(|rest| {
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric());
+            rest.split_at(end.unwrap_or(rest.len())).0
+        })
+        .collect()
+}
+
+fn count_ends(states: &[&str]) -> usize {
+    let is_end = |state: &&&str| matches!(**state, "done" | "error");
+    states.iter().filter(is_end).count()
+}
+
+fn is_rest(states: &[&str]) -> bool {
+    matches!(states.last(), Some(&("idle" | "done" | "error")))
+}
+
+fn squeeze(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the limits of a test are real time"
+)]
+fn instant() -> Instant {
+    Instant::now()
+}
+
+#[test]
+fn states_are_read_from_what_the_client_prints() {
+    let raw = "x\u{1b}]7501;state=idle:app=codex\u{1b}\\y\u{1b}]7501;state=blocked:app=codex:kind=permission\u{7}\
+        \u{1b}]7501;state=clear\u{7}";
+    assert_eq!(states(raw), ["idle", "blocked", "clear"]);
+}
