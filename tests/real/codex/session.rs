@@ -41,12 +41,13 @@ impl<'a> Session<'a> {
         if !key.is_empty() {
             let is_asked = |screen: &str| screen.contains("Hooks need review");
             session.pty.wait_for("the review of hooks", LIMIT, is_asked);
-            session.pty.send(key);
-            let is_chosen = |screen: &str| {
-                let chosen = format!("› {}.", String::from_utf8_lossy(key));
-                screen.contains(&chosen)
-            };
-            session.pty.wait_for("the chosen answer", LIMIT, is_chosen);
+            let chosen = format!("› {}.", String::from_utf8_lossy(key));
+            // The client drops what was typed before it listens; a digit only moves the mark.
+            session.wait("the chosen answer", || {
+                session.pty.send(key);
+                thread::park_timeout(Duration::from_millis(100));
+                session.pty.screen().contains(&chosen)
+            });
             session.pty.send(b"\r");
         }
         session.wait_state("an idle client", |states| states.last() == Some(&"idle"));
