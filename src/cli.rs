@@ -37,6 +37,12 @@ pub enum Command {
         harn hook claude-code PreCompact < payload.json"
     )]
     Hook(HookArgs),
+    /// Stand in front of a harness's status line: record the sample, then run the user's own
+    #[command(
+        after_help = "Prints what the user's own status line prints, or harn's segment where there is none.\n\nExample:\n  \
+        harn statusline claude-code < status.json"
+    )]
+    Statusline(StatuslineArgs),
     /// Print a completion script
     #[command(after_help = "Example:\n  \
         harn completions bash > ~/.local/share/bash-completion/completions/harn")]
@@ -81,6 +87,12 @@ pub struct RunArgs {
 pub enum Overlay {
     /// Nothing: the program has the whole terminal
     Off,
+}
+
+#[derive(Debug, Args)]
+pub struct StatuslineArgs {
+    /// The adapter, such as claude-code
+    pub adapter: String,
 }
 
 #[derive(Debug, Args)]

@@ -12,6 +12,21 @@ pub struct Config {
     pub capture: Capture,
     pub state: StateHome,
     pub retention: Retention,
+    pub statusline: Statusline,
+}
+
+/// harn in the place of a harness's status line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Statusline {
+    /// Whether harn shows a segment of its own where the user has no status line.
+    pub segment: bool,
+}
+
+impl Default for Statusline {
+    fn default() -> Self {
+        Self { segment: true }
+    }
 }
 
 /// How long things are kept.

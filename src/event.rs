@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
+use crate::telemetry::ContextSample;
+
 /// The `"schema"` of every JSON document harn prints or stores.
 pub const SCHEMA: u32 = 1;
 
@@ -253,6 +255,15 @@ pub enum EventBody {
         /// Length of the harness's transcript when the briefing was printed, in bytes; the proof is sought behind it.
         #[serde(default)]
         transcript_offset: Option<u64>,
+    },
+    #[serde(rename = "context.sampled")]
+    ContextSampled(ContextSample),
+    /// The harness's own record holds a compaction.
+    #[serde(rename = "context.boundary")]
+    ContextBoundary {
+        trigger: CompactionTrigger,
+        before_tokens: Option<Tokens>,
+        recorded_at: Timestamp,
     },
     #[serde(rename = "context.recovery.delivered")]
     RecoveryDelivered { attempt: String, tag: String },

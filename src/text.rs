@@ -56,6 +56,16 @@ pub fn age(ms: u64) -> String {
     }
 }
 
+/// A number of tokens for people: `812`, `84k`, `1M`; nothing is rounded up to what it is not.
+pub fn short_tokens(tokens: crate::event::Tokens) -> String {
+    match tokens.0 {
+        count @ 0..=999 => count.to_string(),
+        count @ 1_000..=999_999 => format!("{}k", count / 1_000),
+        count if count % 1_000_000 < 100_000 => format!("{}M", count / 1_000_000),
+        count => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}
+
 /// Control characters, bidi controls, zero-width marks and tag characters: what can move a cursor, or make a line read as
 /// another line.
 pub fn is_unprintable(c: char) -> bool {

@@ -1,7 +1,7 @@
 //! Draws the README's picture from a real run: `cargo run --release --example picture > docs/picture/harn.svg`.
 //!
 //! Starts `harn run -- demo` in a terminal of its own, waits until the text named by the first argument is on the screen
-//! (by default the briefing after the demo's compaction), and prints that screen as an SVG.
+//! (by default the last words of the demo's story, with the briefing above them), and prints that screen as an SVG.
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
@@ -17,7 +17,7 @@ const ROWS: u16 = 30;
 const COLS: u16 = 100;
 /// Pixels of one cell, and the frame around them.
 const CELL: (f32, f32) = (8.4, 18.0);
-const FRAME: (f32, f32) = (16.0, 44.0);
+const FRAME: (f32, f32) = (16.0, 54.0);
 /// How long the program may print nothing before it counts as stuck.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// After the text is there, the rest of its frame.
@@ -34,7 +34,7 @@ const PALETTE: [&str; 16] = [
 fn main() -> Result<()> {
     let text = std::env::args()
         .nth(1)
-        .unwrap_or_else(|| "briefing received".to_owned());
+        .unwrap_or_else(|| "That is what harn does".to_owned());
     let screen = capture(&text)?;
     let svg = draw(&screen);
     std::io::stdout()

@@ -5,6 +5,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::gauge::Settings;
 use super::manifest::{Manifest, Version, WiringKind};
 use super::{claude_code, codex};
 
@@ -23,6 +24,10 @@ pub struct Request<'a> {
     pub file: &'a Path,
     /// The hook's command line for `sh`, by native event; the same in every run.
     pub command: &'a dyn Fn(&str) -> String,
+    /// The status-line bridge's command line for `sh`.
+    pub status_line: &'a str,
+    /// The settings around the run.
+    pub settings: &'a Settings<'a>,
 }
 
 /// What to start instead.
@@ -31,6 +36,8 @@ pub struct Wiring {
     pub args: Vec<OsString>,
     /// Content of the generated file, if this harness needs one.
     pub file: Option<Vec<u8>>,
+    /// The status line that the user passed, and that the bridge has replaced.
+    pub status_line: Option<String>,
 }
 
 /// Why a run cannot be wired. The run itself goes on as the user typed it.

@@ -9,6 +9,7 @@ pub mod codex;
 pub mod decode;
 pub mod delivery;
 pub mod document;
+pub mod gauge;
 pub mod launch;
 pub mod manifest;
 pub mod registry;

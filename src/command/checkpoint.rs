@@ -49,6 +49,7 @@ pub(super) fn make(session: &mut Session, order: Order) -> Result<Capsule, Check
         }),
         origin: origin(session, &cwd),
         work: session.state.work.clone(),
+        context: session.state.context.current.clone(),
         repo,
     };
     record(session, parts, order.source, order.at)
@@ -105,6 +106,7 @@ pub(super) fn roll(
         compaction: None,
         origin: origin(session, &cwd),
         work: session.state.work.clone(),
+        context: session.state.context.current.clone(),
         repo,
     };
     let (_, bytes) = Capsule::seal(parts)?;
@@ -126,6 +128,7 @@ pub(super) fn promote(session: &mut Session, at: Timestamp) -> Result<(), Checkp
         compaction: None,
         origin: rolling.origin,
         work: rolling.work,
+        context: rolling.context,
         repo: rolling.repo,
     };
     record(session, parts, EventSource::Hook, at)?;

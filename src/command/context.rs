@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use super::choose::choose_or_complain;
 use super::dispatch::{complain, say, say_json};
+use super::gauge::{ContextWire, MeterWire, context_lines};
 use super::session::Session;
-use super::{briefing, capsules, checkpoint, clock, note, place, report, verify};
+use super::{briefing, capsules, checkpoint, clock, note, place, report, telemetry, verify};
 use crate::adapter::manifest::{Dimension, Support};
 use crate::adapter::registry;
 use crate::cli::{CheckpointArgs, ContextArgs, ContextCommand, SessionArgs, ShowArgs, StatusArgs};
@@ -49,9 +50,12 @@ pub(super) fn run(args: &ContextArgs) -> anyhow::Result<Exit> {
     if let ContextCommand::Checkpoint(args) = command {
         return save(Session::open(&layout, &entry, PATIENCE)?, args);
     }
-    let session = Session::view(&layout, &entry)?;
+    let mut session = Session::view(&layout, &entry)?;
     match command {
-        ContextCommand::Status(args) => status(&layout, &session, &args.session),
+        ContextCommand::Status(args) => {
+            telemetry::preview(&mut session, clock::now());
+            status(&layout, &session, &args.session)
+        }
         ContextCommand::Show(args) => show(&session, args),
         ContextCommand::List(args) => capsules::list(&session, &args.session),
         ContextCommand::Diff(args) => capsules::diff(&session, args),
@@ -71,7 +75,8 @@ struct StatusWire<'a> {
     generation: u64,
     capsule: Option<CapsuleWire<'a>>,
     recovery: Option<RecoveryWire>,
-    context: Option<()>,
+    context: Option<ContextWire>,
+    meter: MeterWire<'a>,
     degraded: Option<&'a str>,
     compactions: u64,
     capabilities: CapabilitiesWire,
@@ -131,7 +136,8 @@ fn status(layout: &Layout, session: &Session, args: &SessionArgs) -> anyhow::Res
                 via: recovery.via,
                 at: recovery.at,
             }),
-        context: None,
+        context: ContextWire::of(&session.state, clock::now()),
+        meter: MeterWire::of(&session.state),
         degraded: match &session.state.phase {
             Phase::Degraded { reason } => Some(reason),
             Phase::Observing | Phase::Checkpointed { .. } | Phase::Recovered { .. } => None,
@@ -233,9 +239,9 @@ fn status_text(wire: &StatusWire<'_>, session: &Session) -> String {
             None => "briefing    none yet".to_owned(),
         },
         format!("compactions {} reported by the harness", wire.compactions),
-        "context     unknown".to_owned(),
-        format!("trigger     {}", word(&wire.capabilities.trigger)),
     ];
+    lines.extend(context_lines(&session.state, now));
+    lines.push(format!("trigger     {}", word(&wire.capabilities.trigger)));
     if let Some(reason) = wire.degraded {
         lines.push(format!("degraded    {}", one_line(reason)));
     }

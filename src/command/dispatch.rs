@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use clap::Parser as _;
 use serde::Serialize;
 
-use super::{context, events, hook, note, packaging, run};
+use super::{context, events, hook, note, packaging, run, statusline};
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 
@@ -61,6 +61,7 @@ fn dispatch(cli: &Cli) -> Exit {
     let done = match &cli.command {
         Command::Run(args) => return run::run(args),
         Command::Hook(args) => return hook::run(args),
+        Command::Statusline(args) => return statusline::run(args),
         Command::Context(args) => context::run(args),
         Command::Note(args) => note::run(args),
         Command::Events(args) => events::run(args),

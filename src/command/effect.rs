@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::checkpoint::{self, Order};
 use super::session::Session;
-use super::{briefing, delivery, place, retention};
+use super::{briefing, delivery, place, retention, telemetry};
 use crate::continuity::capsule::{REQUEST_CHARS, SUMMARY_CHARS};
 use crate::continuity::mask::mask;
-use crate::continuity::signal::HookInput;
+use crate::continuity::signal::{HookInput, Signal};
 use crate::continuity::state::Said;
 use crate::continuity::step::{self, Effect};
 use crate::event::{EventSource, Timestamp};
@@ -33,6 +33,12 @@ pub(super) fn carry_out(
     mut channel: Option<Channel<'_>>,
 ) -> Durability {
     follow(session, input);
+    // Measured before the machine steps, so that a compaction knows what it began with. A start is its own first event.
+    let is_start = matches!(input.signal, Signal::SessionStarted { .. });
+    let is_measured = channel.is_some() && input.agent.is_none();
+    if is_measured && !is_start {
+        telemetry::read_transcript(session, at);
+    }
     let input = &HookInput {
         delivery: delivery::proof(&session.state),
         ..input.clone()
@@ -99,6 +105,10 @@ pub(super) fn carry_out(
                 }
             }
         }
+    }
+    if is_measured && is_start {
+        telemetry::read_knobs(session);
+        telemetry::read_transcript(session, at);
     }
     durability
 }

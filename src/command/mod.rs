@@ -10,6 +10,7 @@ mod delivery;
 mod dispatch;
 mod effect;
 mod events;
+mod gauge;
 mod hook;
 mod log_file;
 mod note;
@@ -20,7 +21,9 @@ mod report;
 mod retention;
 mod run;
 mod session;
+mod statusline;
 mod stdin;
+mod telemetry;
 mod verify;
 
 pub use dispatch::main;

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::choose::choose;
 use super::dispatch::{say, say_json};
+use super::gauge::{ContextWire, number};
 use super::session::{self, Session};
 use super::{clock, place};
 use crate::cli::{ContextArgs, Section};
@@ -224,11 +225,13 @@ impl Report<'_> {
             "phase": state.phase.word(),
             "generation": state.generation,
             "compactions": state.compactions,
+            "measured": ContextWire::of(state, self.now),
         });
         let line = format!(
-            "{}, {} compactions reported",
+            "{}, {} compactions reported; {}",
             state.phase.word(),
-            state.compactions
+            state.compactions,
+            number(state, self.now)
         );
         Ok((facts, vec![line]))
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::dispatch::complain;
-use super::{clock, log_file, place};
+use super::{clock, log_file, place, telemetry};
 use crate::adapter::launch::{self, Request, WiringError};
 use crate::adapter::{Manifest, registry};
 use crate::cli::RunArgs;
@@ -218,9 +218,14 @@ impl Owned {
             cwd: &cwd,
             file: &self.dir.settings_path(),
             command: &|event| format!("{harn} hook {} {event}", manifest.id),
+            status_line: &format!("{harn} statusline {}", manifest.id),
+            settings: &telemetry::settings(&cwd),
         })?;
         if let Some(file) = &wiring.file {
             self.dir.write_settings(file)?;
+        }
+        if let Some(command) = &wiring.status_line {
+            self.dir.write_status_line(command)?;
         }
         Ok(wiring.args)
     }

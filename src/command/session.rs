@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::continuity::State;
 use crate::event::{Event, EventBody, EventSource, HarnessId, RunId, SessionId, Timestamp};
+use crate::follow::Position;
 use crate::store::dir::{DirError, Durability, Lock};
 use crate::store::format::Read;
 use crate::store::index::{self, Entry};
@@ -20,6 +21,9 @@ struct Saved {
     adapter: HarnessId,
     run: Option<RunId>,
     log_offset: u64,
+    /// How far the harness's own record was read.
+    #[serde(default)]
+    followed: Option<Position>,
     state: State,
 }
 
@@ -44,6 +48,7 @@ pub(super) struct Session {
     pub(super) project: PathBuf,
     /// Lines of the log that could not be read.
     pub(super) damaged_lines: u64,
+    pub(super) followed: Option<Position>,
     /// The state file was damaged.
     pub(super) was_rebuilt: bool,
     tail: Tail,
@@ -82,6 +87,7 @@ impl Session {
             run: None,
             project: entry.project(),
             damaged_lines: 0,
+            followed: None,
             was_rebuilt: false,
             tail: log::tail(store.dir()).unwrap_or_else(|error| {
                 tracing::error!(%error, "the event log cannot be read");
@@ -121,6 +127,7 @@ impl Session {
     fn take(&mut self, saved: Saved) -> u64 {
         self.state = saved.state;
         self.run = saved.run;
+        self.followed = saved.followed;
         // A log that became shorter was replaced; what it told is in the state already.
         saved.log_offset.min(self.tail.bytes)
     }
@@ -178,6 +185,7 @@ impl Session {
             adapter: self.adapter.clone(),
             run: self.run.clone(),
             log_offset: self.tail.bytes,
+            followed: self.followed,
             state: self.state.clone(),
         };
         self.store.write_state(&saved, how)

@@ -13,6 +13,7 @@ use crate::event::{EventBody, SCHEMA, SessionId};
 use crate::exit::Exit;
 use crate::store::dir::DirError;
 use crate::store::log;
+use crate::telemetry::meter::Aside;
 use crate::text::one_line;
 
 #[derive(Serialize)]
@@ -127,6 +128,7 @@ fn told_by_events(state: &State) -> Result<Value, serde_json::Error> {
     };
     state.session.cwd = None;
     state.session.transcript = None;
+    state.context.aside = Aside::default();
     serde_json::to_value(&state)
 }
 

@@ -28,6 +28,7 @@ fn capsule(work: Work) -> Capsule {
             mode: None,
         },
         work,
+        context: None,
         repo: RepoState::NotARepository,
     };
     Capsule::seal(parts).unwrap().0

@@ -11,6 +11,7 @@ use super::state::{Said, Work};
 use crate::event::{
     CheckpointTrigger, CompactionTrigger, HarnessId, RunId, SCHEMA, SessionId, Timestamp,
 };
+use crate::telemetry::ContextSample;
 use crate::text::shorten;
 
 /// Marks a file as a capsule of harn's, with the version of its format.
@@ -58,6 +59,9 @@ pub struct Capsule {
     pub compaction: Option<Compaction>,
     pub origin: Origin,
     pub work: Work,
+    /// The newest measurement that still stood.
+    #[serde(default)]
+    pub context: Option<ContextSample>,
     pub repo: RepoState,
     /// Names of the parts that were cut to fit.
     pub truncated: Vec<String>,
@@ -73,6 +77,7 @@ pub struct Parts {
     pub compaction: Option<Compaction>,
     pub origin: Origin,
     pub work: Work,
+    pub context: Option<ContextSample>,
     pub repo: RepoState,
 }
 
@@ -92,6 +97,7 @@ impl Capsule {
             }),
             origin: parts.origin,
             work: masked(parts.work),
+            context: parts.context,
             repo: parts.repo,
             truncated: Vec::new(),
         };
@@ -247,6 +253,7 @@ mod tests {
                 mode: None,
             },
             work: Work::default(),
+            context: None,
             repo: RepoState::NotARepository,
         }
     }

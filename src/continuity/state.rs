@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{
     BriefingChannel, CheckpointTrigger, CompactionTrigger, EventBody, StartSource, Timestamp,
-    TurnId,
+    Tokens, TurnId,
 };
+use crate::telemetry::Meter;
 
 /// Touched paths kept, newest last.
 const TOUCHED_LIMIT: usize = 100;
@@ -86,6 +87,9 @@ pub struct Attempt {
     pub briefed: Option<BriefingChannel>,
     /// No prompt and no end of a turn has come since.
     pub open: bool,
+    /// What the context held when it began, as reported.
+    #[serde(default)]
+    pub tokens_before: Option<Tokens>,
 }
 
 impl Attempt {
@@ -185,6 +189,21 @@ pub struct SessionFacts {
     pub ended: bool,
 }
 
+impl SessionFacts {
+    /// What was told replaces what was known; what was not stays.
+    fn learn(&mut self, model: Option<&String>, cwd: Option<&String>, transcript: Option<&String>) {
+        for (mine, told) in [
+            (&mut self.model, model),
+            (&mut self.cwd, cwd),
+            (&mut self.transcript, transcript),
+        ] {
+            if let Some(told) = told {
+                *mine = Some(told.clone());
+            }
+        }
+    }
+}
+
 /// Continuity of one session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
@@ -200,6 +219,8 @@ pub struct State {
     pub recovery: Option<Recovery>,
     pub session: SessionFacts,
     pub work: Work,
+    #[serde(default)]
+    pub context: Meter,
 }
 
 impl Default for State {
@@ -214,6 +235,7 @@ impl Default for State {
             recovery: None,
             session: SessionFacts::default(),
             work: Work::default(),
+            context: Meter::default(),
         }
     }
 }
@@ -239,15 +261,8 @@ impl State {
                 transcript,
             } => {
                 self.start_session(*source, at);
-                for (mine, its) in [
-                    (&mut self.session.model, model),
-                    (&mut self.session.cwd, cwd),
-                    (&mut self.session.transcript, transcript),
-                ] {
-                    if its.is_some() {
-                        mine.clone_from(its);
-                    }
-                }
+                self.session
+                    .learn(model.as_ref(), cwd.as_ref(), transcript.as_ref());
             }
             EventBody::SessionEnded { reason: _ } => {
                 self.session.ended = true;
@@ -285,7 +300,9 @@ impl State {
             }
             EventBody::PermissionRequested { .. }
             | EventBody::SessionNested { .. }
-            | EventBody::SessionLinked { .. } => {}
+            | EventBody::SessionLinked { .. }
+            | EventBody::ContextSampled(_)
+            | EventBody::ContextBoundary { .. } => {}
             EventBody::CompactionStarted {
                 attempt,
                 turn,
@@ -308,6 +325,27 @@ impl State {
                     reason: reason.clone(),
                 };
             }
+        }
+        self.measure(body, at);
+    }
+
+    /// What an event means for the meter; after all else, so that an attempt knows what it began with.
+    fn measure(&mut self, body: &EventBody, at: Timestamp) {
+        if let EventBody::ContextSampled(sample) = body {
+            self.context.apply(sample);
+        } else if let EventBody::ContextBoundary {
+            trigger,
+            before_tokens,
+            recorded_at,
+        } = body
+        {
+            self.bounded(*trigger, *before_tokens, *recorded_at);
+        } else if matches!(body, EventBody::PromptSubmitted { .. }) {
+            self.context.prompted(at);
+        } else if matches!(body, EventBody::TurnStopped { .. }) {
+            self.context.answered();
+        } else if matches!(body, EventBody::CompactionCompleted { .. }) {
+            self.context.compacted(at);
         }
     }
 
@@ -347,6 +385,11 @@ impl State {
             completed: false,
             briefed: None,
             open: true,
+            tokens_before: self
+                .context
+                .current
+                .as_ref()
+                .and_then(|sample| sample.used_tokens),
         });
     }
 
@@ -430,6 +473,17 @@ impl State {
             transcript_offset: *transcript_offset,
             at,
         });
+    }
+
+    /// A record that does not say who asked takes the word of the attempt it ends.
+    fn bounded(&mut self, trigger: CompactionTrigger, before: Option<Tokens>, at: Timestamp) {
+        let attempt = self.attempt.as_ref().filter(|attempt| attempt.completed);
+        let trigger = match (trigger, attempt) {
+            (CompactionTrigger::Unknown, Some(attempt)) => attempt.trigger,
+            (told, _) => told,
+        };
+        let before = before.or(attempt.and_then(|attempt| attempt.tokens_before));
+        self.context.boundary(trigger, before, at);
     }
 
     fn touch(&mut self, wrote: &[String], at: Timestamp) {

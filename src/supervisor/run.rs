@@ -18,7 +18,8 @@ use crate::store::layout::Layout;
 const RECORD_FILE: &str = "run.json";
 const SPEAKER_FILE: &str = "session.json";
 const SETTINGS_FILE: &str = "settings.json";
-const FILES: [&str; 3] = [RECORD_FILE, SPEAKER_FILE, SETTINGS_FILE];
+const STATUS_LINE_FILE: &str = "statusline.json";
+const FILES: [&str; 4] = [RECORD_FILE, SPEAKER_FILE, SETTINGS_FILE, STATUS_LINE_FILE];
 const LIMIT_BYTES: u64 = 64 * 1024;
 
 /// One owned run.
@@ -99,6 +100,15 @@ impl RunDir {
 
     pub fn write_settings(&self, bytes: &[u8]) -> Result<(), DirError> {
         self.dir.replace(SETTINGS_FILE, bytes, Durability::Atomic)
+    }
+
+    /// The command of the status line that the user passed to this run, for the bridge that stands in its place.
+    pub fn write_status_line(&self, command: &str) -> Result<(), DirError> {
+        self.write_file(STATUS_LINE_FILE, &command)
+    }
+
+    pub fn status_line(&self) -> Result<Option<String>, DirError> {
+        self.read_file(STATUS_LINE_FILE, format::RUN)
     }
 
     fn read_file<T: serde::de::DeserializeOwned>(

@@ -29,13 +29,17 @@ fn status_has_the_shape_of_the_contract_at_each_phase() {
             "schema": 1, "session": "s1", "run": null, "owned": false, "adapter": "claude-code",
             "phase": "observing", "generation": 0, "capsule": null, "recovery": null,
             "context": null, "degraded": null, "compactions": 0,
+            "meter": {
+                "unknown": "not_reported", "window": "unknown", "model": null, "mismatch": null,
+                "knobs": [], "configured_threshold_tokens": null, "automatic": null,
+            },
             "capabilities": null, "problems": [],
         })
     );
     assert_eq!(
         capabilities,
         json!({
-            "telemetry": "unsupported", "pre_signal": "partial", "post_signal": "supported",
+            "telemetry": "supported", "pre_signal": "partial", "post_signal": "supported",
             "trigger": "unsupported",
         })
     );

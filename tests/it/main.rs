@@ -12,4 +12,5 @@ mod reliability;
 mod repo;
 mod run;
 mod support;
+mod telemetry;
 mod wiring;

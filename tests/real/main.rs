@@ -15,3 +15,4 @@ mod sandbox;
 mod session;
 #[path = "../it/support/mod.rs"]
 mod support;
+mod telemetry;

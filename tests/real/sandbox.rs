@@ -1,7 +1,7 @@
 //! A person's machine with the client on it: HOME, a project under git, settings of their own, and the scripted model.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use harn::rehearsal::messages::Messages;

@@ -1,7 +1,21 @@
 //! Claude Code: what its manifest cannot say.
 
+mod knobs;
 mod prompt;
+mod status_line;
+mod transcript;
 mod wiring;
+
+use super::gauge::Gauge;
 
 pub use prompt::prompt_origin;
 pub use wiring::wire;
+
+/// How its context is read.
+pub(super) const GAUGE: Gauge = Gauge {
+    line: transcript::parse,
+    is_main: transcript::is_main,
+    status_line: Some(status_line::parse),
+    own_status_line: status_line::effective,
+    knobs: knobs::knobs,
+};

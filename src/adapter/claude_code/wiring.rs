@@ -10,6 +10,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use super::status_line;
 use crate::adapter::launch::{Request, Wiring, WiringError};
 
 const FLAG: &str = "--settings";
@@ -38,6 +39,7 @@ pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
             "timeout": spec.timeout_s,
         }]}));
     }
+    let status_line = bridge(&mut settings, request);
     let mut args = vec![OsString::from(FLAG), request.file.as_os_str().to_owned()];
     args.extend(rest.into_iter().cloned());
     let mut file = serde_json::to_vec_pretty(&settings).map_err(WiringError::Json)?;
@@ -45,7 +47,29 @@ pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
     Ok(Wiring {
         args,
         file: Some(file),
+        status_line,
     })
+}
+
+/// Puts the bridge in the place of the status line in force; gives the one that was passed, which no file names.
+fn bridge(settings: &mut Map<String, Value>, request: &Request<'_>) -> Option<String> {
+    let passed = status_line::in_settings(settings.get("statusLine"));
+    if passed.is_none() && settings.contains_key("statusLine") {
+        // No command that harn knows how to run: it stays.
+        return None;
+    }
+    let rest = match &passed {
+        Some(line) => line.rest.clone(),
+        None => status_line::effective(request.settings)
+            .map(|line| line.rest)
+            .unwrap_or_default(),
+    };
+    let mut line = Map::new();
+    line.insert("type".to_owned(), json!("command"));
+    line.insert("command".to_owned(), json!(request.status_line));
+    line.extend(rest);
+    settings.insert("statusLine".to_owned(), Value::Object(line));
+    passed.map(|line| line.command)
 }
 
 /// The arguments without any `--settings`, and the value of the last one, which is the one the client would take.
@@ -100,6 +124,7 @@ fn user_settings(passed: &OsStr, cwd: &Path) -> Result<Map<String, Value>, Wirin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapter::gauge::Settings;
     use crate::adapter::manifest::Version;
     use crate::adapter::registry;
 
@@ -115,6 +140,16 @@ mod tests {
             cwd: Path::new("/"),
             file: Path::new("/run/s.json"),
             command: &|event| format!("harn hook claude-code {event}"),
+            status_line: "harn statusline claude-code",
+            settings: &Settings {
+                var: &|name| (name == "HOME").then(|| OsString::from("/h")),
+                read: &|path| {
+                    let line = r#"{"statusLine":{"type":"command","command":"mine","padding":2}}"#;
+                    (path == Path::new("/h/.claude/settings.json"))
+                        .then(|| line.as_bytes().to_vec())
+                },
+                project: Path::new("/"),
+            },
         })?;
         Ok((
             wiring.args,
@@ -184,6 +219,20 @@ mod tests {
         .unwrap();
         assert_eq!(words(&args), ["--settings", "/run/s.json"]);
         assert_eq!(settings["theme"], "dark");
+    }
+
+    #[test]
+    fn the_bridge_takes_the_place_of_the_status_line_in_force_with_its_other_keys() {
+        let line = |passed: &[&str]| wired(passed, None).unwrap().1["statusLine"].clone();
+        let bridge = |padding: u64| json!({"type": "command", "command": "harn statusline claude-code", "padding": padding});
+        assert_eq!(line(&[]), bridge(2));
+        let passed = r#"{"statusLine":{"type":"command","command":"theirs","padding":5}}"#;
+        assert_eq!(line(&["--settings", passed]), bridge(5));
+        let unknown = r#"{"statusLine":{"type":"plugin","command":"theirs"}}"#;
+        assert_eq!(
+            line(&["--settings", unknown]),
+            json!({"type": "plugin", "command": "theirs"})
+        );
     }
 
     #[test]

@@ -1,8 +1,20 @@
 //! Codex CLI: what its manifest cannot say.
 
+mod knobs;
 mod patch;
-
+mod rollout;
 mod wiring;
+
+use super::gauge::Gauge;
 
 pub use patch::patched_paths;
 pub use wiring::wire;
+
+/// How its context is read.
+pub(super) const GAUGE: Gauge = Gauge {
+    line: rollout::parse,
+    is_main: rollout::is_main,
+    status_line: None,
+    own_status_line: |_| None,
+    knobs: knobs::knobs,
+};

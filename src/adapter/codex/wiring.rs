@@ -31,7 +31,11 @@ pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
         args.extend(["-c".into(), flag(&event, &[groups])]);
     }
     args.extend(rest);
-    Ok(Wiring { args, file: None })
+    Ok(Wiring {
+        args,
+        file: None,
+        status_line: None,
+    })
 }
 
 /// One hook group in TOML; what JSON writes of a string, TOML reads.
@@ -120,6 +124,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::adapter::gauge::Settings;
     use crate::adapter::registry;
 
     fn wired(args: &[&str], leading: &[&str]) -> Result<Vec<String>, WiringError> {
@@ -134,6 +139,12 @@ mod tests {
             cwd: Path::new("/"),
             file: Path::new("/run/s.json"),
             command: &|event| format!("'/opt/a \"b\"/harn' hook codex {event}"),
+            status_line: "",
+            settings: &Settings {
+                var: &|_| None,
+                read: &|_| None,
+                project: Path::new("/"),
+            },
         })?;
         assert_eq!(wiring.file, None);
         let texts = wiring

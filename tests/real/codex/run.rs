@@ -1,9 +1,9 @@
 //! `harn run -- codex`: what a session keeps over its compactions, and what harn leaves alone.
 
 use harn::rehearsal::Kind::{Main, Summary};
-use harn::rehearsal::responses::{Reply, human_prompts, texts};
+use harn::rehearsal::responses::{Reply, texts};
 use harn::rehearsal::{Entry, Kind};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::desk::{Compaction, Desk, Program};
 use super::session::{Review, Session};
