@@ -71,6 +71,19 @@ pub fn starts_session(manifest: &Manifest, args: &[OsString]) -> bool {
         .any(|arg| is_one_of(arg, &launch.information_flags))
 }
 
+/// Whether this command line takes one turn and ends.
+pub fn is_unattended(manifest: &Manifest, args: &[OsString]) -> bool {
+    let words = &manifest.launch.unattended;
+    args.first()
+        .is_some_and(|first| words.iter().any(|word| first == word.as_str()))
+}
+
+/// The arguments behind the leading flags, without any hooks.
+pub fn lead(leading_flags: &[String], args: &[OsString]) -> Vec<OsString> {
+    let leading = leading_flags.iter().map(OsString::from);
+    leading.chain(args.iter().cloned()).collect()
+}
+
 /// Wires harn's hooks into the run.
 pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
     match request.manifest.launch.wiring {

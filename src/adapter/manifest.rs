@@ -29,6 +29,10 @@ pub struct Manifest {
     pub tools: Tools,
     /// Set where the harness runs no hook before the user has vouched for it.
     pub trust: Option<Trust>,
+    /// Set where the client reports its state in its output.
+    pub report: Option<StateReport>,
+    /// Set where the process of a session holds a lock of it.
+    pub session_lock: Option<SessionLock>,
     pub claims: BTreeMap<Dimension, Claim>,
 }
 
@@ -65,6 +69,9 @@ pub struct Launch {
     /// Flags put before the user's arguments, each only where the program's `--help` lists it.
     #[serde(default)]
     pub leading_flags: Vec<String>,
+    /// First arguments of runs that take one turn and end.
+    #[serde(default)]
+    pub unattended: Vec<String>,
 }
 
 /// The way of harn's hooks into one run of a harness.
@@ -83,6 +90,24 @@ pub enum WiringKind {
 pub struct Trust {
     /// What a person does to answer it, as it stands behind "hooks not seen: ".
     pub hint: String,
+}
+
+/// How a client reports its state: in operating system commands of this number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StateReport {
+    pub osc: u32,
+}
+
+/// A file that the process of a session holds open.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionLock {
+    /// Name of the folder it lies in.
+    pub folder: String,
+    pub extension: String,
+    /// The oldest version known to hold it.
+    pub since: Version,
 }
 
 /// Which tools change files.

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::dispatch::complain;
+use super::witness::{self, Witness};
 use super::{clock, log_file, place, telemetry};
 use crate::adapter::launch::{self, Request, WiringError};
+use crate::adapter::manifest::{SessionLock, Version};
 use crate::adapter::{Manifest, registry};
 use crate::cli::RunArgs;
 use crate::event::RunId;
@@ -18,7 +20,7 @@ use crate::process;
 use crate::store::Layout;
 use crate::store::dir::DirError;
 use crate::store::layout::NoHome;
-use crate::supervisor::run::{self, Run, RunDir};
+use crate::supervisor::run::{self, Live, Run, RunDir, Sight};
 use crate::supervisor::version;
 use crate::terminal::{self, HostError, HostEvent, Program};
 
@@ -104,11 +106,13 @@ fn host(path: &OsStr, args: &[OsString], owned: Option<Owned>) -> Exit {
     };
     let mut owned = owned;
     let ended = terminal::run(&program, &mut |event| {
-        if let (HostEvent::Started { pid }, Some(owned)) = (event, &mut owned) {
-            owned.started(pid);
+        if let Some(owned) = &mut owned {
+            owned.hear(event);
         }
     });
-    drop(owned);
+    if let Some(owned) = owned {
+        owned.end(matches!(&ended, Ok(outcome) if outcome.code() == 0));
+    }
     match ended {
         Ok(outcome) => Exit::Program(outcome.code()),
         Err(error) => explain(&error),
@@ -149,7 +153,6 @@ enum OwnError {
 }
 
 /// A run that harn owns; its files go when it is dropped.
-#[derive(Debug)]
 struct Owned {
     layout: Layout,
     dir: RunDir,
@@ -157,6 +160,9 @@ struct Owned {
     /// The arguments with the wiring in them; none: hooks are not wanted.
     args: Option<Vec<OsString>>,
     environment: Vec<(String, String)>,
+    witness: Option<Witness>,
+    /// The program takes one turn and ends.
+    is_unattended: bool,
 }
 
 impl Owned {
@@ -190,30 +196,42 @@ impl Owned {
             layout,
             args: None,
             environment: owned_environment(manifest),
+            witness: None,
+            is_unattended: launch::is_unattended(manifest, args),
         };
         owned.dir.write(&owned.run)?;
-        if !wanted.no_hooks {
-            owned.args = Some(owned.wire(manifest, path, args)?);
+        let client = Client::look_at(&owned.layout, manifest, path);
+        if wanted.no_hooks {
+            owned.args = Some(launch::lead(&client.leading_flags, args));
+        } else {
+            owned.args = Some(owned.wire(manifest, &client, args)?);
+            owned.witness = owned.watch(manifest, &client)?;
         }
         Ok(owned)
+    }
+
+    /// Has somebody watch whether the hooks are seen.
+    fn watch(&self, manifest: &Manifest, client: &Client) -> Result<Option<Witness>, OwnError> {
+        let Some(dir) = RunDir::open(&self.layout, &self.run.id)? else {
+            return Ok(None);
+        };
+        let lock = manifest.session_lock.as_ref();
+        let is_held = |lock: &&SessionLock| client.version.as_ref() >= Some(&lock.since);
+        Ok(Witness::start(manifest, lock.filter(is_held).cloned(), dir))
     }
 
     fn wire(
         &self,
         manifest: &Manifest,
-        path: &OsStr,
+        client: &Client,
         args: &[OsString],
     ) -> Result<Vec<OsString>, OwnError> {
-        let program = which::which(path).ok();
-        let version = program
-            .as_ref()
-            .and_then(|path| version::of(&self.layout, path));
         let cwd = std::env::current_dir().map_err(OwnError::Directory)?;
         let harn = own_command()?;
         let wiring = launch::wire(&Request {
             manifest,
-            version: version.as_ref(),
-            leading_flags: &leading_flags(&self.layout, manifest, program.as_deref()),
+            version: client.version.as_ref(),
+            leading_flags: &client.leading_flags,
             args,
             cwd: &cwd,
             file: &self.dir.settings_path(),
@@ -230,12 +248,58 @@ impl Owned {
         Ok(wiring.args)
     }
 
+    /// Called on the byte path.
+    fn hear(&mut self, event: HostEvent<'_>) {
+        match event {
+            HostEvent::Started { pid } => self.started(pid),
+            HostEvent::Output(bytes) => {
+                if let Some(witness) = &mut self.witness {
+                    witness.output(bytes);
+                }
+            }
+            HostEvent::Input(_)
+            | HostEvent::Resized(_)
+            | HostEvent::Stopped
+            | HostEvent::Continued
+            | HostEvent::Ended(_) => {}
+        }
+    }
+
+    /// Says what the user could not be told while the program had the terminal; the files go.
+    fn end(mut self, is_success: bool) {
+        let Some(witness) = self.witness.take() else {
+            return;
+        };
+        let had_turn = witness.end() || (self.is_unattended && is_success);
+        let seen = || {
+            Ok::<_, DirError>(Live {
+                run: self.run.clone(),
+                speaker: self.dir.speaker()?,
+                sight: self
+                    .dir
+                    .sight()?
+                    .or_else(|| had_turn.then(|| Sight::at(clock::now()))),
+            })
+        };
+        match seen() {
+            Ok(live) => {
+                for complaint in witness::complaints(&live) {
+                    complain(&complaint, None);
+                }
+            }
+            Err(error) => tracing::warn!(%error, "cannot tell whether hooks were seen"),
+        }
+    }
+
     /// The process the session lives in, or below.
     fn started(&mut self, pid: i32) {
         self.run.client = u32::try_from(pid)
             .ok()
             .and_then(process::see)
             .map(|seen| seen.process);
+        if let (Some(client), Some(witness)) = (self.run.client, &self.witness) {
+            witness.started(client);
+        }
         if let Err(error) = self.dir.write(&self.run) {
             tracing::warn!(%error, "the run's record is out of date");
         }
@@ -262,15 +326,27 @@ impl Drop for Owned {
     }
 }
 
-/// The leading flags that this very program knows.
-fn leading_flags(layout: &Layout, manifest: &Manifest, program: Option<&Path>) -> Vec<String> {
-    let wanted = &manifest.launch.leading_flags;
-    if wanted.is_empty() {
-        return Vec::new();
+/// What the installed program tells of itself.
+struct Client {
+    version: Option<Version>,
+    /// The manifest's leading flags that it knows.
+    leading_flags: Vec<String>,
+}
+
+impl Client {
+    fn look_at(layout: &Layout, manifest: &Manifest, path: &OsStr) -> Self {
+        let program = which::which(path).ok();
+        let wanted = &manifest.launch.leading_flags;
+        let known = program
+            .as_ref()
+            .filter(|_| !wanted.is_empty())
+            .map_or_else(Vec::new, |path| version::flags(layout, path));
+        let listed = wanted.iter().filter(|flag| known.contains(flag));
+        Self {
+            version: program.and_then(|path| version::of(layout, &path)),
+            leading_flags: listed.cloned().collect(),
+        }
     }
-    let known = program.map_or_else(Vec::new, |path| version::flags(layout, path));
-    let listed = wanted.iter().filter(|flag| known.contains(flag));
-    listed.cloned().collect()
 }
 
 /// What an owned session needs, without what the user has set.

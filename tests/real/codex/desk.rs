@@ -152,7 +152,22 @@ impl Desk {
     }
 
     pub(crate) fn event_types(&self) -> Vec<String> {
+        self.event_types_of(&self.session())
+    }
+
+    /// What the conversation's starts were, in harn's events.
+    pub(crate) fn starts(&self) -> Vec<String> {
         let events = kept::events(&self.env, &self.session());
+        let starts = events
+            .iter()
+            .filter(|event| event["type"] == "session.started");
+        starts
+            .map(|event| event["data"]["source"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    pub(crate) fn event_types_of(&self, session: &str) -> Vec<String> {
+        let events = kept::events(&self.env, session);
         events
             .iter()
             .map(|event| event["type"].as_str().unwrap().to_owned())

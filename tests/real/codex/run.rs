@@ -3,7 +3,7 @@
 use harn::rehearsal::Kind::{Main, Summary};
 use harn::rehearsal::responses::{Reply, texts};
 use harn::rehearsal::{Entry, Kind};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::desk::{Compaction, Desk, Program};
 use super::session::{Review, Session};
@@ -57,6 +57,124 @@ fn compaction_within_a_turn_is_checkpointed_and_briefed_in_the_next_request() {
     assert_kept(&desk, "auto", "@usage=70000 two");
 }
 
+#[test]
+fn trust_is_asked_for_once_and_a_second_launch_goes_on_with_the_session() {
+    let Some(desk) = Desk::new() else { return };
+    let session = Session::start(&desk, desk.harn_codex([]), Review::TrustAll);
+    session.prompt("one");
+    assert_eq!(session.exit().0, 0);
+    let first = desk.session();
+
+    let again = desk.harn_codex(["resume", "--last"]);
+    let session = Session::start(&desk, again, Review::Absent);
+    patch_notes(&desk, &session);
+    session.compact();
+    session.prompt("go on");
+    let (code, screen) = session.exit();
+    assert_eq!((code, screen.contains("hooks not seen")), (0, false));
+    assert_eq!(desk.session(), first);
+    let starts = desk.starts();
+    assert_eq!(starts, ["startup", "resume", "compact"]);
+    let capsules = desk.capsules();
+    assert_eq!(capsules.len(), 1);
+    assert_eq!(capsules[0].1["work"]["request"]["text"], "change the notes");
+    let log = desk.log().all();
+    let last = log.iter().rfind(|entry| entry.kind == Main).unwrap();
+    assert_eq!(count_in(last, FIRST_TAG), 1);
+    assert_left_alone(&desk, " M notes.txt");
+}
+
+#[test]
+fn declined_hooks_keep_nothing_back_and_harn_says_so() {
+    let Some(desk) = Desk::new() else { return };
+    let session = Session::start(&desk, desk.harn_codex([]), Review::Decline);
+    patch_notes(&desk, &session);
+    let peers = || {
+        let command = desk.env.harn(["context", "--section", "peers"]);
+        desk.env.run(command, b"").out()
+    };
+    session.wait("harn's word on the hooks", || {
+        peers().contains("hooks not seen: open /hooks in Codex and trust harn's")
+    });
+    // The session is this run's all the same: its process holds the lock of the conversation.
+    assert!(!peers().contains("does not own"), "{}", peers());
+    session.compact();
+    session.prompt("go on");
+    let (code, screen) = session.exit();
+    assert_eq!(code, 0);
+    assert!(screen.contains("harn: hooks not seen"), "{screen}");
+    assert_eq!(desk.windows(), [1]);
+    assert_eq!(desk.hooks_ran(), [""; 0].map(String::from));
+    assert!(!desk.env.project().join(".harnery").exists());
+    assert_left_alone(&desk, " M notes.txt");
+}
+
+#[test]
+fn unattended_runs_answer_the_same_bytes_and_their_hooks_are_wired_once_trusted() {
+    let Some(desk) = Desk::new() else { return };
+    for (args, stdin) in [
+        (vec!["exec", "hello @say=piped"], ""),
+        (vec!["exec", "-"], "from stdin @say=tëxt"),
+    ] {
+        let direct = desk.env.run(desk.codex(args.clone()), stdin.as_bytes());
+        let hosted = desk.env.run(desk.harn_codex(args), stdin.as_bytes());
+        assert_eq!((&hosted.out(), hosted.code), (&direct.out(), direct.code));
+        let told = "harn: hooks not seen: open /hooks in Codex and trust harn's\n";
+        assert!(hosted.err().ends_with(told), "{}", hosted.err());
+        assert!(!direct.err().contains("harn:"), "{}", direct.err());
+    }
+    assert!(!desk.env.project().join(".harnery").exists());
+
+    let session = Session::start(&desk, desk.harn_codex([]), Review::TrustAll);
+    session.prompt("one");
+    assert_eq!(session.exit().0, 0);
+    let hosted = desk
+        .env
+        .run(desk.harn_codex(["exec", "hello @say=wired"]), b"");
+    assert_eq!((hosted.out(), hosted.code), ("wired\n".to_owned(), 0));
+    assert!(!hosted.err().contains("hooks not seen"), "{}", hosted.err());
+    let newest = desk.rollouts().pop().unwrap().0;
+    let types = desk.event_types_of(&newest);
+    assert_eq!(types.first().map(String::as_str), Some("session.started"));
+    assert_eq!(types.last().map(String::as_str), Some("session.ended"));
+    assert_left_alone(&desk, "");
+}
+
+#[test]
+fn failed_and_cancelled_compactions_are_briefed_to_nobody() {
+    let Some(desk) = Desk::new() else { return };
+    let session = Session::start(&desk, desk.harn_codex([]), Review::TrustAll);
+    session.prompt("one");
+    desk.model()
+        .script(|script| script.summary.status = Some(400));
+    session.fail_to_compact();
+    session.prompt("go on");
+    assert_eq!(session.exit().0, 0);
+    assert_eq!(desk.windows(), [0; 0]);
+    assert_eq!(desk.capsules().len(), 1);
+    let log = desk.log().all();
+    let last = log.iter().rfind(|entry| entry.kind == Main).unwrap();
+    assert_eq!(count_in(last, "[harn:"), 0);
+    let types = desk.event_types();
+    assert!(!types.iter().any(|it| it == "context.compaction.completed"));
+    assert!(!types.iter().any(|it| it == "context.degraded"));
+}
+
+#[test]
+fn status_tells_the_clients_own_numbers_and_the_patched_files_are_known() {
+    let Some(desk) = Desk::new() else { return };
+    let session = Session::start(&desk, desk.harn_codex([]), Review::TrustAll);
+    session.prompt("@usage=50000 one");
+    assert_eq!(session.exit().0, 0);
+    let output = desk
+        .env
+        .run(desk.env.harn(["context", "status", "--json"]), b"");
+    let status: Value = serde_json::from_str(&output.out()).unwrap();
+    let told = ["used_tokens", "window_tokens", "source"].map(|key| &status["context"][key]);
+    assert_eq!(json!(told), json!([50_020, 95_000, "transcript"]));
+    assert_eq!(status["problems"], json!([]));
+}
+
 /// One turn in which the agent changes `notes.txt`.
 fn patch_notes(desk: &Desk, session: &Session<'_>) {
     let patch = "*** Begin Patch\n*** Update File: notes.txt\n@@\n-first line\n+changed line\n*** End Patch\n";
@@ -70,7 +188,7 @@ fn patch_notes(desk: &Desk, session: &Session<'_>) {
 }
 
 /// Conversation and summary requests in order, errands apart.
-fn conversation(desk: &Desk) -> Vec<Kind> {
+pub(super) fn conversation(desk: &Desk) -> Vec<Kind> {
     let kinds = desk.log().all().into_iter().map(|entry| entry.kind);
     kinds
         .filter(|kind| matches!(kind, Main | Summary))
@@ -78,7 +196,7 @@ fn conversation(desk: &Desk) -> Vec<Kind> {
 }
 
 /// How often the model sees this text in a request.
-fn count_in(entry: &Entry, text: &str) -> usize {
+pub(super) fn count_in(entry: &Entry, text: &str) -> usize {
     let seen = texts(&entry.body);
     seen.iter().map(|part| part.matches(text).count()).sum()
 }
@@ -148,6 +266,12 @@ fn assert_kept(desk: &Desk, trigger: &str, request: &str) {
         ("session.ended", 1),
     ];
     assert_eq!(counted, expected);
+    let ran = desk.hooks_ran();
+    for owner in ["user:", "project:"] {
+        let own = ran.iter().filter(|it| it.starts_with(owner));
+        let compactions = own.filter(|it| it.ends_with("PreCompact")).count();
+        assert_eq!(compactions, 1, "{ran:?}");
+    }
     assert_left_alone(desk, " M notes.txt");
 }
 

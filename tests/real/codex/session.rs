@@ -33,28 +33,36 @@ impl<'a> Session<'a> {
             desk,
             pty: Pty::spawn(command, ROWS, COLS),
         };
-        let key: &[u8] = match review {
-            Review::Absent => b"",
-            Review::TrustAll => b"2",
-            Review::Decline => b"3",
-        };
-        if !key.is_empty() {
-            let is_asked = |screen: &str| screen.contains("Hooks need review");
-            session.pty.wait_for("the review of hooks", LIMIT, is_asked);
-            let chosen = format!("› {}.", String::from_utf8_lossy(key));
-            // The client drops what was typed before it listens; a digit only moves the mark.
-            session.wait("the chosen answer", || {
-                session.pty.send(key);
-                thread::park_timeout(Duration::from_millis(100));
-                session.pty.screen().contains(&chosen)
-            });
-            session.pty.send(b"\r");
+        match review {
+            Review::Absent => {}
+            Review::TrustAll => session.answer_review("2"),
+            Review::Decline => session.answer_review("3"),
         }
         session.wait_state("an idle client", |states| states.last() == Some(&"idle"));
         if review == Review::Absent {
             assert!(!session.pty.screen().contains("Hooks need review"));
         }
         session
+    }
+
+    /// A digit moves the mark, and the last one answers at once. The client drops what was typed before it listens, and
+    /// what is typed on the way to its next screen offends it: a key is given again only when it had no effect for long.
+    fn answer_review(&self, digit: &str) {
+        let is_asked = |screen: &str| screen.contains("Hooks need review");
+        let is_marked = |screen: &str| screen.contains(&format!("› {digit}."));
+        self.pty.wait_for("the review of hooks", LIMIT, is_asked);
+        let mut looks = 0_u32;
+        self.wait("a marked answer", || {
+            if looks.is_multiple_of(100) {
+                self.pty.send(digit.as_bytes());
+            }
+            looks += 1;
+            let screen = self.pty.screen();
+            is_marked(&screen) || !is_asked(&screen)
+        });
+        if is_asked(&self.pty.screen()) {
+            self.pty.send(b"\r");
+        }
     }
 
     /// Sends a prompt and waits for the end of its turn.
@@ -76,6 +84,15 @@ impl<'a> Session<'a> {
         });
         self.wait("a new window in the record", || {
             self.desk.windows().len() > windows
+        });
+    }
+
+    /// Enters `/compact` where the model refuses it.
+    pub(crate) fn fail_to_compact(&self) {
+        let before = self.ends();
+        self.submit("/compact ");
+        self.wait_state("the end of the attempt", |states| {
+            count_ends(states) > before && is_rest(states)
         });
     }
 
@@ -108,7 +125,7 @@ impl<'a> Session<'a> {
     }
 
     /// Looks again until it is so: the client's files tell nobody when they change.
-    fn wait(&self, what: &str, is_so: impl Fn() -> bool) {
+    pub(crate) fn wait(&self, what: &str, mut is_so: impl FnMut() -> bool) {
         let start = instant();
         while !is_so() {
             assert!(
