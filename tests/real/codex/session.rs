@@ -45,15 +45,15 @@ impl<'a> Session<'a> {
         session
     }
 
-    /// A digit moves the mark, and the last one answers at once. The client drops what was typed before it listens, and
-    /// what is typed on the way to its next screen offends it: a key is given again only when it had no effect for long.
+    /// A digit moves the mark, and the last one answers at once. Before it listens the client drops what was typed, gives
+    /// up when that goes on for a second, and shows no sign of the end of it: each key is given half a second to be late.
     fn answer_review(&self, digit: &str) {
         let is_asked = |screen: &str| screen.contains("Hooks need review");
         let is_marked = |screen: &str| screen.contains(&format!("› {digit}."));
         self.pty.wait_for("the review of hooks", LIMIT, is_asked);
         let mut looks = 0_u32;
         self.wait("a marked answer", || {
-            if looks.is_multiple_of(100) {
+            if looks % 100 == 50 {
                 self.pty.send(digit.as_bytes());
             }
             looks += 1;
