@@ -36,7 +36,8 @@ pub struct Wiring {
     pub args: Vec<OsString>,
     /// Content of the generated file, if this harness needs one.
     pub file: Option<Vec<u8>>,
-    /// The status line that the user passed, and that the bridge has replaced.
+    /// The status line that the user passed, and that the bridge has replaced; empty: there is none, whatever the
+    /// settings files hold.
     pub status_line: Option<String>,
 }
 

@@ -75,7 +75,8 @@ fn own_command(
     report: Option<&StatusReport>,
 ) -> Option<String> {
     if let Some(command) = layout.and_then(passed) {
-        return Some(command);
+        // Empty: the client was told to read settings that have none.
+        return Some(command).filter(|command| !command.is_empty());
     }
     let told = report.and_then(|report| report.project.as_ref().map(PathBuf::from));
     let project = told

@@ -80,8 +80,14 @@ pub(super) fn in_settings(value: Option<&Value>) -> Option<StatusLine> {
 
 /// The user's status line in force: project local before project before user.
 pub(super) fn effective(settings: &Settings<'_>) -> Option<StatusLine> {
+    effective_of(settings, "user,project,local")
+}
+
+/// The same where the client was told which settings to read, as `--setting-sources` names them.
+pub(super) fn effective_of(settings: &Settings<'_>, sources: &str) -> Option<StatusLine> {
     layers(settings)
         .iter()
+        .filter(|(origin, _)| sources.split(',').any(|it| origin.starts_with(it.trim())))
         .filter_map(|(_, path)| read(settings, path))
         .find_map(|layer| in_settings(layer.get("statusLine")))
 }

@@ -51,25 +51,46 @@ pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
     })
 }
 
-/// Puts the bridge in the place of the status line in force; gives the one that was passed, which no file names.
+/// Puts the bridge in the place of the status line in force; gives the one that was
+/// passed, or chosen by a flag, which the settings files do not tell (empty: none).
 fn bridge(settings: &mut Map<String, Value>, request: &Request<'_>) -> Option<String> {
     let passed = status_line::in_settings(settings.get("statusLine"));
     if passed.is_none() && settings.contains_key("statusLine") {
         // No command that harn knows how to run: it stays.
         return None;
     }
-    let rest = match &passed {
-        Some(line) => line.rest.clone(),
-        None => status_line::effective(request.settings)
-            .map(|line| line.rest)
-            .unwrap_or_default(),
-    };
+    let sources = sources(request.args);
+    let own = passed.clone().or_else(|| match sources {
+        Some(sources) => status_line::effective_of(request.settings, sources),
+        None => status_line::effective(request.settings),
+    });
+    let rest = own.as_ref().map(|line| line.rest.clone());
     let mut line = Map::new();
     line.insert("type".to_owned(), json!("command"));
     line.insert("command".to_owned(), json!(request.status_line));
-    line.extend(rest);
+    line.extend(rest.unwrap_or_default());
     settings.insert("statusLine".to_owned(), Value::Object(line));
-    passed.map(|line| line.command)
+    match (passed, sources) {
+        (Some(line), _) => Some(line.command),
+        // The bridge would look into files that the client was told not to read.
+        (None, Some(_)) => Some(own.map(|line| line.command).unwrap_or_default()),
+        (None, None) => None,
+    }
+}
+
+/// The settings that the client was told to read; none: all.
+fn sources(args: &[OsString]) -> Option<&str> {
+    const SOURCES: &str = "--setting-sources";
+    let mut args = args.iter().take_while(|arg| *arg != "--");
+    let mut found = None;
+    while let Some(arg) = args.next() {
+        if arg == SOURCES {
+            found = args.next().and_then(|value| value.to_str());
+        } else if let Some(value) = arg.to_str().and_then(|arg| arg.strip_prefix(SOURCES)) {
+            found = value.strip_prefix('=').or(found);
+        }
+    }
+    found
 }
 
 /// The arguments without any `--settings`, and the value of the last one, which is the one the client would take.
@@ -228,6 +249,9 @@ mod tests {
         assert_eq!(line(&[]), bridge(2));
         let passed = r#"{"statusLine":{"type":"command","command":"theirs","padding":5}}"#;
         assert_eq!(line(&["--settings", passed]), bridge(5));
+        assert_eq!(line(&["--setting-sources", "user,local"]), bridge(2));
+        let without = json!({"type": "command", "command": "harn statusline claude-code"});
+        assert_eq!(line(&["--setting-sources=project"]), without);
         let unknown = r#"{"statusLine":{"type":"plugin","command":"theirs"}}"#;
         assert_eq!(
             line(&["--settings", unknown]),
