@@ -79,6 +79,17 @@ pub fn is_unattended(manifest: &Manifest, args: &[OsString]) -> bool {
         .is_some_and(|first| words.iter().any(|word| first == word.as_str()))
 }
 
+/// Whether this command line leaves the leading flags their place.
+pub fn takes_leading_flags(manifest: &Manifest, args: &[OsString]) -> bool {
+    let excluded = &manifest.launch.leading_unless;
+    let is_excluded = |arg: &OsString| {
+        let arg = arg.to_str().unwrap_or_default();
+        let flag = arg.split_once('=').map_or(arg, |(flag, _)| flag);
+        excluded.iter().any(|it| it == flag)
+    };
+    !args.iter().take_while(|arg| *arg != "--").any(is_excluded)
+}
+
 /// The arguments behind the leading flags, without any hooks.
 pub fn lead(leading_flags: &[String], args: &[OsString]) -> Vec<OsString> {
     let leading = leading_flags.iter().map(OsString::from);
@@ -148,5 +159,23 @@ mod tests {
             "queue x",
         ];
         assert_eq!(errands.map(starts), [false; 7]);
+    }
+
+    #[test]
+    fn leading_flags_stay_away_from_what_excludes_them() {
+        let manifest = registry::load("codex").unwrap();
+        let takes = |line: &str| {
+            let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            takes_leading_flags(&manifest, &args)
+        };
+        let verdicts = [
+            "",
+            "exec hi",
+            "-- --remote",
+            "--remote unix://",
+            "resume --remote=unix://x",
+            "--no-daemon",
+        ];
+        assert_eq!(verdicts.map(takes), [true, true, true, false, false, false]);
     }
 }

@@ -69,6 +69,9 @@ pub struct Launch {
     /// Flags put before the user's arguments, each only where the program's `--help` lists it.
     #[serde(default)]
     pub leading_flags: Vec<String>,
+    /// Flags of the user's beside which the program refuses the leading ones.
+    #[serde(default)]
+    pub leading_unless: Vec<String>,
     /// First arguments of runs that take one turn and end.
     #[serde(default)]
     pub unattended: Vec<String>,

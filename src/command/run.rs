@@ -200,7 +200,7 @@ impl Owned {
             is_unattended: launch::is_unattended(manifest, args),
         };
         owned.dir.write(&owned.run)?;
-        let client = Client::look_at(&owned.layout, manifest, path);
+        let client = Client::look_at(&owned.layout, manifest, path, args);
         if wanted.no_hooks {
             owned.args = Some(launch::lead(&client.leading_flags, args));
         } else {
@@ -334,12 +334,13 @@ struct Client {
 }
 
 impl Client {
-    fn look_at(layout: &Layout, manifest: &Manifest, path: &OsStr) -> Self {
+    fn look_at(layout: &Layout, manifest: &Manifest, path: &OsStr, args: &[OsString]) -> Self {
         let program = which::which(path).ok();
         let wanted = &manifest.launch.leading_flags;
+        let is_wanted = !wanted.is_empty() && launch::takes_leading_flags(manifest, args);
         let known = program
             .as_ref()
-            .filter(|_| !wanted.is_empty())
+            .filter(|_| is_wanted)
             .map_or_else(Vec::new, |path| version::flags(layout, path));
         let listed = wanted.iter().filter(|flag| known.contains(flag));
         Self {

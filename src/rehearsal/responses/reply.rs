@@ -14,7 +14,7 @@ const SLOW_PIECES: usize = 20;
 pub(super) enum Item {
     /// Streamed over this time.
     Text(String, Duration),
-    /// An object is a function's arguments, a string a custom tool's input.
+    /// An object is a function's arguments, a string a custom tool's input. A function of a namespace is `namespace/name`.
     Call { name: String, input: Value },
     /// What a remote compaction gives back.
     Compaction,
@@ -102,10 +102,19 @@ impl Item {
                 "type": "custom_tool_call", "id": format!("ctc_{id}{index:02}"), "call_id": call,
                 "name": name, "input": input,
             }),
-            Self::Call { name, input } => json!({
-                "type": "function_call", "id": format!("fc_{id}{index:02}"), "call_id": call,
-                "name": name, "arguments": input.to_string(),
-            }),
+            Self::Call { name, input } => {
+                let mut document = json!({
+                    "type": "function_call", "id": format!("fc_{id}{index:02}"), "call_id": call,
+                    "name": name, "arguments": input.to_string(),
+                });
+                if let (Some((namespace, name)), Some(fields)) =
+                    (name.split_once('/'), document.as_object_mut())
+                {
+                    fields.insert("namespace".to_owned(), json!(namespace));
+                    fields.insert("name".to_owned(), json!(name));
+                }
+                document
+            }
             Self::Compaction => json!({
                 "type": "compaction", "id": format!("cmp_{id}{index:02}"), "encrypted_content": "UkVIRUFSU0VE",
             }),
@@ -151,7 +160,7 @@ mod tests {
         let items = [
             Item::Text("Hi".to_owned(), Duration::ZERO),
             Item::Call {
-                name: "exec_command".to_owned(),
+                name: "shell/exec_command".to_owned(),
                 input: json!({"cmd": "true"}),
             },
             Item::Call {
@@ -172,7 +181,7 @@ mod tests {
                 done(
                     1,
                     json!({"type": "function_call", "id": "fc_701", "call_id": "call_701",
-                        "name": "exec_command", "arguments": "{\"cmd\":\"true\"}"})
+                        "name": "exec_command", "namespace": "shell", "arguments": "{\"cmd\":\"true\"}"})
                 ),
                 done(
                     2,

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use harn::rehearsal::responses::Responses;
 use harn::rehearsal::{RequestLog, Server};
@@ -137,6 +137,14 @@ impl Desk {
         rollouts[0].0.clone()
     }
 
+    /// The conversation that the person has, sub-agents' apart.
+    pub(crate) fn main_session(&self) -> String {
+        let rollouts = self.rollouts();
+        let is_main = |lines: &[Value]| lines[0]["payload"]["source"] == "cli";
+        let mut mains = rollouts.iter().filter(|(_, lines)| is_main(lines));
+        mains.next().unwrap().0.clone()
+    }
+
     /// The compactions that the records tell of, by window number.
     pub(crate) fn windows(&self) -> Vec<u64> {
         let rollouts = self.rollouts();
@@ -238,6 +246,16 @@ impl Desk {
         }
         found
     }
+}
+
+/// Starts a program that the test ends itself.
+pub(crate) fn background(mut command: Command) -> Child {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
 }
 
 fn config(url: &str, project: &Path, compaction: Compaction) -> String {

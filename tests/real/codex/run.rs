@@ -5,8 +5,9 @@ use harn::rehearsal::responses::{Reply, texts};
 use harn::rehearsal::{Entry, Kind};
 use serde_json::{Value, json};
 
-use super::desk::{Compaction, Desk, Program};
+use super::desk::{Compaction, Desk, Program, background};
 use super::session::{Review, Session};
+use crate::kept;
 
 /// How a briefing of the first generation begins its tag.
 const FIRST_TAG: &str = "[harn:g1:";
@@ -158,6 +159,117 @@ fn failed_and_cancelled_compactions_are_briefed_to_nobody() {
     let types = desk.event_types();
     assert!(!types.iter().any(|it| it == "context.compaction.completed"));
     assert!(!types.iter().any(|it| it == "context.degraded"));
+}
+
+#[test]
+fn sub_agents_move_nothing_of_the_main_session() {
+    let Some(desk) = Desk::new() else { return };
+    let session = Session::start(&desk, desk.harn_codex([]), Review::TrustAll);
+    let call = (
+        "multi_agent_v1/spawn_agent".to_owned(),
+        json!({"message": "the child's task"}),
+    );
+    desk.model()
+        .script(|script| script.replies.push_back(Reply::Tools(vec![call])));
+    session.prompt("the parent's task");
+    session.wait("the end of the sub-agent", || {
+        let events = kept::events(&desk.env, &desk.main_session());
+        events.iter().any(|event| event["type"] == "agent.stopped")
+    });
+    session.compact();
+    session.prompt("go on");
+    assert_eq!(session.exit().0, 0);
+    let capsules = kept::capsules(&desk.env, &desk.main_session());
+    assert_eq!(capsules.len(), 1);
+    let capsule = &capsules[0].1;
+    assert_eq!(capsule["work"]["request"]["text"], "the parent's task");
+    let contexts = std::fs::read_dir(desk.env.project().join(".harnery/context")).unwrap();
+    assert_eq!(contexts.count(), 1, "sessions that harn keeps");
+    let log = desk.log().all();
+    let last = log.iter().rfind(|entry| entry.kind == Main).unwrap();
+    assert_eq!(count_in(last, FIRST_TAG), 1);
+}
+
+#[test]
+fn another_conversation_in_the_same_client_is_followed() {
+    let Some(desk) = Desk::new() else { return };
+    let session = Session::start(&desk, desk.harn_codex([]), Review::TrustAll);
+    session.prompt("one");
+    session.begin_anew("one");
+    session.prompt("two");
+    session.compact();
+    session.prompt("three");
+    assert_eq!(session.exit().0, 0);
+    let ids: Vec<String> = desk.rollouts().into_iter().map(|(id, _)| id).collect();
+    let [first, second] = ids.as_slice() else {
+        panic!("{ids:?}");
+    };
+    assert_eq!(kept::capsules(&desk.env, first).len(), 0);
+    assert_eq!(kept::capsules(&desk.env, second).len(), 1);
+    let events = kept::events(&desk.env, second);
+    let linked = events
+        .iter()
+        .find(|event| event["type"] == "session.linked");
+    assert_eq!(linked.unwrap()["data"]["previous"], first.as_str());
+    assert!(events.iter().all(|event| event["run"].is_string()));
+}
+
+#[test]
+fn an_interrupted_turn_and_a_permission_dialog_are_told() {
+    let Some(desk) = Desk::new() else { return };
+    let asking = [
+        "-c",
+        "approval_policy=\"on-request\"",
+        "-c",
+        "sandbox_mode=\"read-only\"",
+    ];
+    let session = Session::start(&desk, desk.harn_codex(asking), Review::TrustAll);
+    let input = json!({
+        "cmd": "true", "sandbox_permissions": "require_escalated", "justification": "to see",
+    });
+    let call = ("exec_command".to_owned(), input);
+    desk.model()
+        .script(|script| script.replies.push_back(Reply::Tools(vec![call])));
+    session.prompt_allowing("ask me");
+    session.interrupt("take your time @slow=30");
+    assert_eq!(session.exit().0, 0);
+    let events = kept::events(&desk.env, &desk.session());
+    let told: Vec<String> = events
+        .iter()
+        .filter_map(|event| match event["type"].as_str()? {
+            "permission.requested" => Some(format!("asked for {}", event["data"]["tool"])),
+            "turn.stopped" => Some(format!("ended {}", event["data"]["end"])),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "asked for \"Bash\"",
+            "ended \"completed\"",
+            "ended \"interrupted\""
+        ]
+    );
+}
+
+#[test]
+fn a_session_in_a_server_of_its_own_is_not_this_runs_and_harn_says_why() {
+    let Some(desk) = Desk::new() else { return };
+    let socket = desk.env.runtime().join("codex.sock");
+    let address = format!("unix://{}", socket.display());
+    let listen = ["app-server", "--listen", address.as_str()];
+    let mut server = background(desk.codex(listen));
+    let args = ["--remote", address.as_str()];
+    let session = Session::start(&desk, desk.harn_codex(args), Review::Decline);
+    session.prompt("one");
+    let (code, screen) = session.exit();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert_eq!(code, 0);
+    assert!(
+        screen.contains("harn: the run does not own its session"),
+        "{screen}"
+    );
 }
 
 #[test]

@@ -45,24 +45,30 @@ impl<'a> Session<'a> {
         session
     }
 
-    /// A digit moves the mark, and the last one answers at once. Before it listens the client drops what was typed, gives
-    /// up when that goes on for a second, and shows no sign of the end of it: each key is given half a second to be late.
+    /// A digit moves the mark, and the last one answers at once.
     fn answer_review(&self, digit: &str) {
         let is_asked = |screen: &str| screen.contains("Hooks need review");
         let is_marked = |screen: &str| screen.contains(&format!("› {digit}."));
         self.pty.wait_for("the review of hooks", LIMIT, is_asked);
-        let mut looks = 0_u32;
-        self.wait("a marked answer", || {
-            if looks % 100 == 50 {
-                self.pty.send(digit.as_bytes());
-            }
-            looks += 1;
-            let screen = self.pty.screen();
-            is_marked(&screen) || !is_asked(&screen)
+        self.press_until(digit, "a marked answer", |screen| {
+            is_marked(screen) || !is_asked(screen)
         });
         if is_asked(&self.pty.screen()) {
             self.pty.send(b"\r");
         }
+    }
+
+    /// Before one of its questions listens, the client drops what was typed, gives up when that goes on for a second, and
+    /// shows no sign of the end of it: each key is given half a second to be late, and a second to have its effect.
+    fn press_until(&self, key: &str, what: &str, is_so: impl Fn(&str) -> bool) {
+        let mut looks = 0_u32;
+        self.wait(what, || {
+            if looks % 100 == 50 {
+                self.pty.send(key.as_bytes());
+            }
+            looks += 1;
+            is_so(&self.pty.screen())
+        });
     }
 
     /// Sends a prompt and waits for the end of its turn.
@@ -72,6 +78,47 @@ impl<'a> Session<'a> {
         self.wait_state(&format!("the end of the turn of {text:?}"), |states| {
             count_ends(states) > before && is_rest(states)
         });
+    }
+
+    /// Sends a prompt, says yes to the dialog that it leads to, and waits for the end of its turn.
+    pub(crate) fn prompt_allowing(&self, text: &str) {
+        let before = self.ends();
+        self.submit(text);
+        self.wait_state("a dialog", |states| states.last() == Some(&"blocked"));
+        let is_asked = |screen: &str| screen.contains("› 1. Yes");
+        self.pty.wait_for("the dialog's answers", LIMIT, is_asked);
+        self.press_until("y", "the end of the dialog", |screen| !is_asked(screen));
+        self.wait_state("the end of the turn", |states| {
+            count_ends(states) > before && is_rest(states)
+        });
+    }
+
+    /// Sends a prompt and presses Esc while it is worked on.
+    pub(crate) fn interrupt(&self, text: &str) {
+        self.submit(text);
+        self.wait_state("a working client", |states| {
+            states.last() == Some(&"working")
+        });
+        let is_busy = |screen: &str| screen.contains("esc to interrupt");
+        self.pty.wait_for("the way to interrupt", LIMIT, is_busy);
+        self.pty.send(b"\x1b");
+        self.wait_state("an interrupted client", is_rest);
+    }
+
+    /// Leaves the conversation for a new one, and waits until the old one has gone from the screen.
+    pub(crate) fn begin_anew(&self, last_prompt: &str) {
+        self.submit("/new ");
+        let is_asked = |screen: &str| screen.contains("Where should the new conversation run?");
+        self.pty
+            .wait_for("the question of the place", LIMIT, is_asked);
+        self.press_until("\r", "an answered question", |screen| !is_asked(screen));
+        // The line of the model comes last; an Enter before it is lost.
+        let is_new = |screen: &str| {
+            !screen.contains(&format!("› {last_prompt}"))
+                && screen.contains("gpt-rehearsal default")
+        };
+        self.pty.wait_for("a new conversation", LIMIT, is_new);
+        self.wait_state("an idle client", is_rest);
     }
 
     /// Enters `/compact` as a person does, and waits until the client's own record tells of it.
