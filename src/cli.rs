@@ -4,6 +4,8 @@ use std::ffi::OsString;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::demo;
+
 /// Keeps a coding agent's work state across context compactions.
 #[derive(Debug, Parser)]
 #[command(
@@ -11,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     version,
     arg_required_else_help = true,
     after_help = "Examples:\n  \
+        harn run -- demo             see it work, without an account: a scripted agent and a short story\n  \
         harn run -- claude           work in Claude Code, with its state saved and given back\n  \
         harn context status          where the session stands\n  \
         harn context show            the newest checkpoint\n\n\
@@ -37,12 +40,18 @@ pub enum Command {
         harn hook claude-code PreCompact < payload.json"
     )]
     Hook(HookArgs),
+    /// The built-in agent that `harn run -- demo` hosts
+    #[command(name = "demo-agent", hide = true)]
+    DemoAgent(demo::Options),
     /// Stand in front of a harness's status line: record the sample, then run the user's own
     #[command(
         after_help = "Prints what the user's own status line prints, or harn's segment where there is none.\n\nExample:\n  \
         harn statusline claude-code < status.json"
     )]
     Statusline(StatuslineArgs),
+    /// Put a terminal right that something left broken
+    #[command(after_help = "Example:\n  harn doctor --terminal")]
+    Doctor(DoctorArgs),
     /// Print a completion script
     #[command(after_help = "Example:\n  \
         harn completions bash > ~/.local/share/bash-completion/completions/harn")]
@@ -54,6 +63,7 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
+    harn run -- demo\n  \
     harn run -- claude\n  \
     harn run -- claude --resume\n  \
     harn run --no-hooks -- claude\n  \
@@ -62,9 +72,9 @@ pub enum Command {
     Returns the program's own exit code, 128+n when signal n ended it, 127 when it is not found,\n\
     126 when it cannot be executed.")]
 pub struct RunArgs {
-    /// What harn shows of itself while the program runs
-    #[arg(long, value_enum, default_value = "off")]
-    pub overlay: Overlay,
+    /// What harn shows of itself while the program runs [default: row for a known harness on 8 rows or more, else off]
+    #[arg(long, value_enum)]
+    pub overlay: Option<Overlay>,
 
     /// Wire no hooks: host the program and nothing else
     #[arg(long)]
@@ -85,6 +95,10 @@ pub struct RunArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Overlay {
+    /// The last row
+    Row,
+    /// The window's title
+    Title,
     /// Nothing: the program has the whole terminal
     Off,
 }
@@ -273,6 +287,13 @@ pub struct EventsArgs {
 
     #[command(flatten)]
     pub session: SessionArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Reset the terminal: line discipline, mouse, keyboard protocol, screen, colours
+    #[arg(long, required = true)]
+    pub terminal: bool,
 }
 
 #[derive(Debug, Args)]

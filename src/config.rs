@@ -10,6 +10,9 @@ use serde::Deserialize;
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub capture: Capture,
+    pub overlay: OverlayChoice,
+    /// The key before an action with the overlay row on, or "none".
+    pub prefix: Option<String>,
     pub state: StateHome,
     pub retention: Retention,
     pub statusline: Statusline,
@@ -27,6 +30,16 @@ impl Default for Statusline {
     fn default() -> Self {
         Self { segment: true }
     }
+}
+
+/// What harn shows of itself while it hosts a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OverlayChoice {
+    #[default]
+    Row,
+    Title,
+    Off,
 }
 
 /// How long things are kept.

@@ -7,6 +7,7 @@ pub mod cli;
 pub mod command;
 pub mod config;
 pub mod continuity;
+pub mod demo;
 pub mod event;
 pub mod exit;
 pub mod follow;

@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::{claude_code, codex};
+use super::{claude_code, codex, demo};
 use crate::event::{HarnessId, SessionId, Tokens};
 use crate::telemetry::meter::Knob;
 use crate::telemetry::{Fact, Reading};
@@ -91,6 +91,7 @@ pub fn gauge(id: &HarnessId) -> Option<Gauge> {
     match id.as_str() {
         "claude-code" => Some(claude_code::GAUGE),
         "codex" => Some(codex::GAUGE),
+        "demo" => Some(demo::GAUGE),
         _ => None,
     }
 }

@@ -75,6 +75,8 @@ pub struct Launch {
     /// First arguments of runs that take one turn and end.
     #[serde(default)]
     pub unattended: Vec<String>,
+    /// The program is harn itself with this first argument; only the bare program name means it.
+    pub builtin: Option<String>,
 }
 
 /// The way of harn's hooks into one run of a harness.

@@ -8,6 +8,7 @@ pub mod claude_code;
 pub mod codex;
 pub mod decode;
 pub mod delivery;
+mod demo;
 pub mod document;
 pub mod gauge;
 pub mod launch;

@@ -5,12 +5,13 @@
 use super::manifest::Manifest;
 
 /// Folder name and text of each manifest.
-const MANIFESTS: [(&str, &str); 2] = [
+const MANIFESTS: [(&str, &str); 3] = [
     (
         "claude-code",
         include_str!("../../adapters/claude-code/adapter.toml"),
     ),
     ("codex", include_str!("../../adapters/codex/adapter.toml")),
+    ("demo", include_str!("../../adapters/demo/adapter.toml")),
 ];
 
 /// Why a manifest could not be had.
@@ -61,5 +62,11 @@ mod tests {
             assert_eq!((manifest.id.as_str(), manifest.schema), (id, SCHEMA));
             assert!(!manifest.name.is_empty() && !manifest.programs.is_empty());
         }
+    }
+
+    #[test]
+    fn the_built_in_harness_is_verified_on_this_very_version() {
+        let builtin = all().find(|manifest| manifest.launch.builtin.is_some());
+        assert_eq!(builtin.unwrap().verified.version, env!("CARGO_PKG_VERSION"));
     }
 }

@@ -9,8 +9,9 @@ use anyhow::Context as _;
 use clap::Parser as _;
 use serde::Serialize;
 
-use super::{context, events, hook, note, packaging, run, statusline};
+use super::{context, doctor, events, hook, note, packaging, run, statusline};
 use crate::cli::{Cli, Command};
+use crate::demo;
 use crate::exit::Exit;
 
 /// The subcommand that harnesses call.
@@ -63,8 +64,13 @@ fn dispatch(cli: &Cli) -> Exit {
         Command::Hook(args) => return hook::run(args),
         Command::Statusline(args) => return statusline::run(args),
         Command::Context(args) => context::run(args),
+        Command::DemoAgent(options) => match demo::run(options) {
+            Ok(code) => return Exit::Program(code),
+            Err(error) => Err(error.into()),
+        },
         Command::Note(args) => note::run(args),
         Command::Events(args) => events::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => packaging::completions(args),
         Command::Man => packaging::man(),
     };

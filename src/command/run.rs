@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::dispatch::complain;
+use super::overlay::Shown;
 use super::witness::{self, Witness};
 use super::{clock, log_file, place, telemetry};
 use crate::adapter::launch::{self, Request, WiringError};
@@ -20,15 +21,16 @@ use crate::process;
 use crate::store::Layout;
 use crate::store::dir::DirError;
 use crate::store::layout::NoHome;
+use crate::supervisor::follower::Followed;
 use crate::supervisor::run::{self, Live, Run, RunDir, Sight};
 use crate::supervisor::version;
 use crate::terminal::{self, HostError, HostEvent, Program};
 
 pub(super) fn run(args: &RunArgs) -> Exit {
-    let Some((path, rest)) = args.program.split_first() else {
+    let Some((word, rest)) = args.program.split_first() else {
         return Exit::Usage;
     };
-    let manifest = match manifest(args, path) {
+    let manifest = match manifest(args, word) {
         Ok(manifest) => manifest,
         Err(error) => {
             let known: Vec<&str> = registry::ids().collect();
@@ -36,28 +38,72 @@ pub(super) fn run(args: &RunArgs) -> Exit {
             return Exit::Usage;
         }
     };
+    let start = match Start::new(manifest.as_ref(), word) {
+        Ok(start) => start,
+        Err(error) => {
+            complain(&error, None);
+            return Exit::Failed;
+        }
+    };
     if place::is_disabled() {
-        return host(path, rest, None);
+        return host(&start, rest, None, Shown::default());
     }
     if let Some(outer) = outer_run() {
-        return pass_through(path, rest, &outer);
+        return pass_through(&start, rest, &outer);
     }
     let session = manifest.filter(|manifest| launch::starts_session(manifest, rest));
     let Some(manifest) = session else {
-        return host(path, rest, None);
+        let shown = Shown::prepare(args, word, None);
+        return host(&start, rest, None, shown);
     };
-    match Owned::prepare(&manifest, path, rest, args) {
+    match Owned::prepare(&manifest, &start.path, rest, args) {
         Ok(owned) => {
             let wired = owned.args.clone();
-            host(path, wired.as_deref().unwrap_or(rest), Some(owned))
+            let shown = Shown::prepare(args, word, owned.followed());
+            host(&start, &wired, Some(owned), shown)
         }
         Err(error) => {
             complain(
                 &format!("hooks are not wired: {error}"),
                 Some("the program runs without checkpoints and briefings"),
             );
-            host(path, rest, None)
+            host(&start, rest, None, Shown::prepare(args, word, None))
         }
+    }
+}
+
+/// The program to start, and what stands before its own arguments.
+#[derive(Debug)]
+struct Start {
+    path: OsString,
+    first: Option<OsString>,
+}
+
+impl Start {
+    /// A harness that is built in is harn itself; every other is the program the user named.
+    fn new(manifest: Option<&Manifest>, word: &OsStr) -> Result<Self, OwnError> {
+        let builtin = manifest
+            .filter(|manifest| {
+                manifest
+                    .programs
+                    .iter()
+                    .any(|program| word == program.as_str())
+            })
+            .and_then(|manifest| manifest.launch.builtin.as_ref());
+        Ok(match builtin {
+            Some(first) => Self {
+                path: std::env::current_exe().map_err(OwnError::OwnPath)?.into(),
+                first: Some(first.into()),
+            },
+            None => Self {
+                path: word.to_owned(),
+                first: None,
+            },
+        })
+    }
+
+    fn args(&self, rest: &[OsString]) -> Vec<OsString> {
+        self.first.iter().chain(rest).cloned().collect()
     }
 }
 
@@ -67,7 +113,9 @@ fn manifest(args: &RunArgs, path: &OsStr) -> Result<Option<Manifest>, registry::
         return registry::load(id).map(Some);
     }
     let name = Path::new(path).file_name().and_then(OsStr::to_str);
-    Ok(name.and_then(registry::for_program))
+    let known = name.and_then(registry::for_program);
+    // A path names a program of the user's, whatever its name.
+    Ok(known.filter(|manifest| manifest.launch.builtin.is_none() || name == path.to_str()))
 }
 
 /// The live run that this process is part of.
@@ -82,13 +130,13 @@ fn outer_run() -> Option<RunId> {
 }
 
 /// Inside an owned session the program takes harn's place: no second PTY, no second wiring.
-fn pass_through(path: &OsStr, args: &[OsString], outer: &RunId) -> Exit {
+fn pass_through(start: &Start, args: &[OsString], outer: &RunId) -> Exit {
     complain(
         &format!("already inside run {outer}; running the program directly"),
         None,
     );
-    let error = Command::new(path).args(args).exec();
-    let name = Path::new(path).display();
+    let error = Command::new(&start.path).args(start.args(args)).exec();
+    let name = Path::new(&start.path).display();
     if error.kind() == std::io::ErrorKind::NotFound {
         complain(&format!("{name}: not found"), None);
         return Exit::NotFound;
@@ -97,15 +145,17 @@ fn pass_through(path: &OsStr, args: &[OsString], outer: &RunId) -> Exit {
     Exit::NotExecutable
 }
 
-fn host(path: &OsStr, args: &[OsString], owned: Option<Owned>) -> Exit {
+fn host(start: &Start, args: &[OsString], owned: Option<Owned>, mut shown: Shown) -> Exit {
     let env = owned.as_ref().map_or_else(Vec::new, Owned::env);
     let program = Program {
-        path: Path::new(path),
-        args,
+        path: Path::new(&start.path),
+        args: &start.args(args),
         env: &env,
     };
     let mut owned = owned;
-    let ended = terminal::run(&program, &mut |event| {
+    let overlay = shown.overlay.take();
+    let ended = terminal::run(&program, overlay, &mut |event| {
+        shown.hear(event);
         if let Some(owned) = &mut owned {
             owned.hear(event);
         }
@@ -157,8 +207,9 @@ struct Owned {
     layout: Layout,
     dir: RunDir,
     run: Run,
-    /// The arguments with the wiring in them; none: hooks are not wanted.
-    args: Option<Vec<OsString>>,
+    /// The arguments with what harn puts before them.
+    args: Vec<OsString>,
+    has_hooks: bool,
     environment: Vec<(String, String)>,
     witness: Option<Witness>,
     /// The program takes one turn and ends.
@@ -194,7 +245,8 @@ impl Owned {
                 started_at: clock::now(),
             },
             layout,
-            args: None,
+            args: Vec::new(),
+            has_hooks: !wanted.no_hooks,
             environment: owned_environment(manifest),
             witness: None,
             is_unattended: launch::is_unattended(manifest, args),
@@ -202,9 +254,9 @@ impl Owned {
         owned.dir.write(&owned.run)?;
         let client = Client::look_at(&owned.layout, manifest, path, args);
         if wanted.no_hooks {
-            owned.args = Some(launch::lead(&client.leading_flags, args));
+            owned.args = launch::lead(&client.leading_flags, args);
         } else {
-            owned.args = Some(owned.wire(manifest, &client, args)?);
+            owned.args = owned.wire(manifest, &client, args)?;
             owned.witness = owned.watch(manifest, &client)?;
         }
         Ok(owned)
@@ -261,6 +313,7 @@ impl Owned {
             | HostEvent::Resized(_)
             | HostEvent::Stopped
             | HostEvent::Continued
+            | HostEvent::Asked(_)
             | HostEvent::Ended(_) => {}
         }
     }
@@ -289,6 +342,22 @@ impl Owned {
             }
             Err(error) => tracing::warn!(%error, "cannot tell whether hooks were seen"),
         }
+    }
+
+    /// What the overlay's follower has to know.
+    fn followed(&self) -> Option<Followed> {
+        Some(Followed {
+            layout: self.layout.clone(),
+            run: self.run.id.clone(),
+            adapter: self.run.adapter.clone(),
+            started_at: self.run.started_at,
+            has_hooks: self.has_hooks,
+            trust_hint: self
+                .witness
+                .as_ref()
+                .map(|witness| witness.hint().to_owned()),
+            project: std::env::current_dir().ok()?,
+        })
     }
 
     /// The process the session lives in, or below.

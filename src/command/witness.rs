@@ -5,11 +5,11 @@
 //! other commands find it. Nothing here touches the terminal.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-
-use nix::sys::signal::{SigSet, SigmaskHow};
 
 use super::clock;
 use crate::adapter::manifest::{Manifest, SessionLock};
@@ -20,6 +20,7 @@ use crate::process::{self, Process};
 use crate::store::Layout;
 use crate::store::dir::DirError;
 use crate::supervisor::run::{self, Live, RunDir, Sight};
+use crate::terminal::spawn_deaf;
 
 /// A turn that goes on for so long has had its hooks.
 const LONG_TURN: Duration = Duration::from_secs(30);
@@ -33,7 +34,9 @@ enum Note {
 pub(super) struct Witness {
     notes: Sender<Note>,
     scanner: Option<ReportScanner>,
-    thread: JoinHandle<bool>,
+    hint: String,
+    had_turn: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
 }
 
 impl Witness {
@@ -43,19 +46,23 @@ impl Witness {
         lock: Option<SessionLock>,
         dir: RunDir,
     ) -> Option<Self> {
-        manifest.trust.as_ref()?;
+        let hint = manifest.trust.as_ref()?.hint.clone();
         let (notes, received) = channel();
-        let thread = without_signals(|| {
-            let name = std::thread::Builder::new().name("witness".to_owned());
-            name.spawn(move || watch(&received, lock.as_ref(), &dir))
+        let had_turn = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&had_turn);
+        let thread = spawn_deaf("witness", move || {
+            let turn = watch(&received, lock.as_ref(), &dir);
+            seen.store(turn, Ordering::SeqCst);
         });
         match thread {
             Ok(thread) => Some(Self {
+                hint,
                 notes,
                 scanner: manifest
                     .report
                     .as_ref()
                     .map(|report| ReportScanner::new(report.osc)),
+                had_turn,
                 thread,
             }),
             Err(error) => {
@@ -63,6 +70,11 @@ impl Witness {
                 None
             }
         }
+    }
+
+    /// What a person does to have the hooks run.
+    pub(super) fn hint(&self) -> &str {
+        &self.hint
     }
 
     /// Called on the byte path: queues, never waits.
@@ -91,16 +103,8 @@ impl Witness {
     /// Whether a turn was seen, when the run is over.
     pub(super) fn end(self) -> bool {
         drop(self.notes);
-        self.thread.join().unwrap_or(false)
+        self.thread.join().is_ok() && self.had_turn.load(Ordering::SeqCst)
     }
-}
-
-/// Signals belong to the byte path's thread; one that is started here has them blocked from its first instruction.
-fn without_signals<T>(start: impl FnOnce() -> std::io::Result<T>) -> std::io::Result<T> {
-    let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
-    let started = start();
-    before.thread_set_mask()?;
-    started
 }
 
 /// Until the run is over; whether a turn was seen.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use gix::sec::Permission;
 
 use super::error::RepoError;
+use crate::continuity::snapshot::Head;
 
 /// What stands at a place on the way up from a directory.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,6 +21,12 @@ pub fn worktree_root(cwd: &Path) -> Option<PathBuf> {
         Place::Worktree(root) => Some(root),
         Place::Bare => None,
     }
+}
+
+/// Where HEAD stands, and nothing else: cheap enough to be looked at again and again.
+pub fn head(cwd: &Path) -> Option<Head> {
+    let repo = open(&worktree_root(cwd)?).ok()?;
+    super::head::head(&repo).ok()
 }
 
 pub(super) fn find(cwd: &Path) -> Option<Place> {

@@ -5,22 +5,30 @@
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
+use std::time::Instant;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use super::clock;
 use super::flow::Flow;
 use super::host::HostEvent;
 use super::modes::Modes;
+use super::outflow::Outflow;
+use super::overlay::Pane;
+use super::prefix::Action;
 use super::pty::Pty;
+use super::size::Size;
 use super::tty::Tty;
 
 pub(super) struct Bridge {
     pub(super) tty: Tty,
     pub(super) pty: Pty,
     input: Flow,
-    output: Flow,
+    output: Outflow,
     modes: Modes,
+    pane: Option<Pane>,
+    actions: Vec<Action>,
     /// False once the user's terminal hung up.
     is_tty_open: bool,
     /// False once nothing holds the program's side any more.
@@ -30,7 +38,7 @@ pub(super) struct Bridge {
 /// What a poll found.
 #[derive(Debug)]
 pub(super) struct Ready {
-    others: [PollFlags; 2],
+    others: [PollFlags; 3],
     tty_input: PollFlags,
     tty_output: PollFlags,
     pty: PollFlags,
@@ -52,15 +60,102 @@ impl Ready {
 }
 
 impl Bridge {
-    pub(super) fn new(tty: Tty, pty: Pty) -> Self {
-        Self {
+    /// `outer` is the size of the user's terminal.
+    pub(super) fn new(tty: Tty, pty: Pty, pane: Option<Pane>, outer: Size) -> Self {
+        let filter = pane.as_ref().map(|pane| pane.filter(outer));
+        let mut bridge = Self {
             tty,
             pty,
             input: Flow::new(),
-            output: Flow::new(),
+            output: Outflow::new(filter),
             modes: Modes::new(),
+            pane,
+            actions: Vec::new(),
             is_tty_open: true,
             is_pty_open: true,
+        };
+        bridge.draw();
+        bridge
+    }
+
+    /// What the user asked for with the prefix key.
+    pub(super) fn take_actions(&mut self) -> Vec<Action> {
+        std::mem::take(&mut self.actions)
+    }
+
+    /// Readable when something was posted; the caller's own where there is no overlay.
+    pub(super) fn board_fd<'a>(&'a self, otherwise: BorrowedFd<'a>) -> BorrowedFd<'a> {
+        self.pane
+            .as_ref()
+            .map_or(otherwise, |pane| pane.board().fd())
+    }
+
+    /// Takes what was posted.
+    pub(super) fn take_posted(&mut self) {
+        if let Some(pane) = &mut self.pane {
+            pane.take_posted();
+        }
+    }
+
+    /// When the overlay has to be drawn again.
+    pub(super) fn next_draw_at(&self) -> Option<Instant> {
+        self.pane.as_ref().and_then(Pane::next_at)
+    }
+
+    /// Draws the overlay if it is time to.
+    pub(super) fn draw_due(&mut self, now: Instant) {
+        if let Some(pane) = &mut self.pane
+            && let Some(row) = pane.due(now)
+        {
+            self.output.show(row);
+        }
+    }
+
+    fn draw(&mut self) {
+        if let Some(pane) = &mut self.pane {
+            self.output.show(pane.draw(clock::now()));
+        }
+    }
+
+    /// The size of the program on a terminal of this size.
+    pub(super) fn program_size(&self, outer: Size) -> Size {
+        self.pane
+            .as_ref()
+            .map_or(outer, |pane| pane.program_size(outer))
+    }
+
+    /// The terminal, or the part of it that is the program's, has another size.
+    pub(super) fn resized(&mut self, outer: Size) {
+        if let Some(pane) = &mut self.pane {
+            pane.resized(outer);
+            let (face, program) = (pane.face(outer), pane.program_size(outer));
+            self.output.resize(face, program);
+        }
+        self.draw();
+    }
+
+    /// The terminal goes to the user's shell for a while: nothing of the program's or harn's stays on.
+    pub(super) fn leave(&mut self) {
+        let mut undo = self.output.finish();
+        undo.extend(self.modes.undo());
+        self.write_now(&undo);
+    }
+
+    /// Back from there: what was on is on again. Whether the program's screen is lost by it.
+    pub(super) fn come_back(&mut self) -> bool {
+        let redo = self.modes.redo();
+        self.write_now(&redo);
+        self.output.renew();
+        self.draw();
+        self.modes.is_alternate()
+    }
+
+    fn write_now(&self, bytes: &[u8]) {
+        if !bytes.is_empty()
+            && self.is_tty_open
+            && let Err(error) = self.tty.write(bytes)
+        {
+            tracing::debug!(%error, "terminal modes not changed");
         }
     }
 
@@ -79,22 +174,23 @@ impl Bridge {
         self.output.is_empty()
     }
 
-    /// Sleeps until an end or one of the two other descriptors has something.
+    /// Sleeps until an end or one of the other descriptors has something.
     pub(super) fn poll(
         &self,
-        others: [BorrowedFd<'_>; 2],
+        others: [BorrowedFd<'_>; 3],
         timeout: PollTimeout,
     ) -> io::Result<Ready> {
-        let [first, second] = others;
+        let [first, second, third] = others;
         let mut fds = [
             PollFd::new(first, PollFlags::POLLIN),
             PollFd::new(second, PollFlags::POLLIN),
+            PollFd::new(third, PollFlags::POLLIN),
             // A descriptor that has nothing to tell is replaced by one that is polled anyway.
             PollFd::new(first, PollFlags::empty()),
             PollFd::new(first, PollFlags::empty()),
             PollFd::new(first, PollFlags::empty()),
         ];
-        let [_, _, tty_input, tty_output, pty] = &mut fds;
+        let [_, _, _, tty_input, tty_output, pty] = &mut fds;
         if self.is_tty_open {
             *tty_input = PollFd::new(
                 self.tty.input_fd(),
@@ -112,10 +208,10 @@ impl Bridge {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let [first, second, tty_input, tty_output, pty] =
+        let [first, second, third, tty_input, tty_output, pty] =
             fds.map(|fd| fd.revents().unwrap_or(PollFlags::empty()));
         Ok(Ready {
-            others: [first, second],
+            others: [first, second, third],
             tty_input: when(self.is_tty_open, tty_input),
             tty_output: when(self.is_tty_open, tty_output),
             pty: when(self.is_pty_open, pty),
@@ -168,9 +264,13 @@ impl Bridge {
         while !self.output.is_empty() {
             match self.tty.write(self.output.pending()) {
                 Ok(count) => {
-                    let written = self.output.consume(count);
+                    let pending = self.output.pending();
+                    let written = pending.get(..count).unwrap_or(pending);
                     self.modes.observe(written);
-                    tell(HostEvent::Output(written));
+                    if !self.output.has_overlay() {
+                        tell(HostEvent::Output(written));
+                    }
+                    self.output.advance(count);
                 }
                 Err(error) if is_passing(&error) => return,
                 Err(_) => {
@@ -179,7 +279,14 @@ impl Bridge {
                 }
             }
             if !self.tty.is_nonblocking() {
-                return;
+                break;
+            }
+        }
+        // The listeners know the program's own screen, not what the overlay makes of it.
+        if self.output.has_overlay() && self.output.is_empty() {
+            let read = self.output.take_read();
+            if !read.is_empty() {
+                tell(HostEvent::Output(read));
             }
         }
     }
@@ -200,11 +307,27 @@ impl Bridge {
             Ok(0) => self.is_tty_open = false,
             Ok(count) => {
                 self.input.fill(count);
+                self.take_keys();
                 self.write_input(tell);
             }
             Err(error) if is_passing(&error) => {}
             Err(_) => self.is_tty_open = false,
         }
+    }
+
+    /// With the overlay on, the prefix key and what follows it are harn's.
+    fn take_keys(&mut self) {
+        let Some(pane) = &mut self.pane else {
+            return;
+        };
+        if let Some(edited) = pane.shorten_reports(self.input.pending()) {
+            self.input.replace(&edited);
+        }
+        let taken = pane.take_input(self.input.pending());
+        if let Some(passed) = taken.passed {
+            self.input.replace(&passed);
+        }
+        self.actions.extend(taken.actions);
     }
 
     fn write_input(&mut self, tell: &mut dyn FnMut(HostEvent<'_>)) {
@@ -222,13 +345,7 @@ impl Bridge {
 /// However hosting ends, a panic included: what a dead program left on would leave the user with a broken terminal.
 impl Drop for Bridge {
     fn drop(&mut self) {
-        let undo = self.modes.undo();
-        if !undo.is_empty()
-            && self.is_tty_open
-            && let Err(error) = self.tty.write(&undo)
-        {
-            tracing::debug!(%error, "terminal modes not undone");
-        }
+        self.leave();
     }
 }
 

@@ -40,6 +40,14 @@ impl Flow {
         (self.start, self.end) = (0, count.min(self.buffer.len()));
     }
 
+    /// Other bytes take the place of those that wait; never more of them.
+    pub(super) fn replace(&mut self, bytes: &[u8]) {
+        let count = bytes.len().min(self.buffer.len());
+        let (room, _) = self.buffer.split_at_mut(count);
+        room.copy_from_slice(bytes.get(..count).unwrap_or_default());
+        (self.start, self.end) = (0, count);
+    }
+
     /// What still waits to be written.
     pub(super) fn pending(&self) -> &[u8] {
         self.buffer.get(self.start..self.end).unwrap_or_default()
@@ -50,6 +58,11 @@ impl Flow {
         let from = self.start;
         self.start = self.start.saturating_add(count).min(self.end);
         self.buffer.get(from..self.start).unwrap_or_default()
+    }
+
+    /// All that was read last, written or not.
+    pub(super) fn filled(&self) -> &[u8] {
+        self.buffer.get(..self.end).unwrap_or_default()
     }
 
     /// Nobody is left to write to.

@@ -15,7 +15,9 @@ use super::ladder::{Ladder, Rung};
 use super::launch::Launch;
 use super::link::{Order, Report};
 use super::outcome::{HostError, Outcome};
+use super::overlay::{Overlay, Pane};
 use super::panic;
+use super::prefix::Action;
 use super::program::Program;
 use super::pty::Pty;
 use super::signal::{Received, Signals};
@@ -33,12 +35,14 @@ pub enum HostEvent<'a> {
     Output(&'a [u8]),
     /// These bytes of the user are in the PTY.
     Input(&'a [u8]),
-    /// The program has this size now.
+    /// The program has this size now; told at the start too.
     Resized(Size),
     /// The program stopped; harn is about to stop as well.
     Stopped,
     /// The program was told to run on.
     Continued,
+    /// The user asked for this with the prefix key.
+    Asked(Action),
     Ended(Outcome),
 }
 
@@ -52,29 +56,33 @@ const LAST_OUTPUT_HURRY: Duration = Duration::from_millis(200);
 
 pub(super) fn run(
     program: &Program<'_>,
+    overlay: Option<Overlay>,
     observer: &mut Observer<'_>,
 ) -> Result<Outcome, HostError> {
     let signals = Signals::watch(&[Signal::SIGWINCH, Signal::SIGCONT])
         .map_err(HostError::at("watching signals"))?;
     let tty = Tty::open().map_err(HostError::at("opening the terminal"))?;
-    let size = tty
+    let outer = tty
         .size()
         .map_err(HostError::at("reading the terminal size"))?
         .or_usual();
     let modes = tty
         .modes()
         .map_err(HostError::at("reading the terminal modes"))?;
+    let pane = overlay.map(|overlay| Pane::new(overlay, outer));
+    let size = pane.as_ref().map_or(outer, |pane| pane.program_size(outer));
     let (pty, slave) = Pty::open(size, &modes).map_err(HostError::at("opening a PTY"))?;
     panic::guard_terminal();
     let raw = RawMode::enter(&tty).map_err(HostError::at("setting the terminal to raw mode"))?;
     let launch = Launch::start(program, slave, &tty.name())
         .map_err(HostError::at("starting the launcher"))?;
     let host = Host {
-        bridge: Bridge::new(tty, pty),
+        bridge: Bridge::new(tty, pty, pane, outer),
         raw: Some(raw),
         launch,
         signals,
         listener: Listener::new(observer),
+        outer,
         size,
         gate: ResizeGate::default(),
         ladder: Ladder::default(),
@@ -126,6 +134,9 @@ struct Host<'a, 'o> {
     launch: Launch,
     signals: Signals,
     listener: Listener<'a, 'o>,
+    /// The user's terminal.
+    outer: Size,
+    /// The program's part of it.
     size: Size,
     gate: ResizeGate,
     ladder: Ladder,
@@ -135,15 +146,24 @@ struct Host<'a, 'o> {
 impl Host<'_, '_> {
     fn serve(mut self, program: &Program<'_>) -> Result<Outcome, HostError> {
         let fault = Fault::planted();
+        self.listener.tell(HostEvent::Resized(self.size));
         loop {
             let timeout = clock::poll_timeout(self.next_at());
             let ready = self
                 .bridge
-                .poll([self.signals.fd(), self.launch.fd()], timeout)
+                .poll(
+                    [
+                        self.signals.fd(),
+                        self.launch.fd(),
+                        self.bridge.board_fd(self.signals.fd()),
+                    ],
+                    timeout,
+                )
                 .map_err(HostError::at("waiting for bytes"))?;
             fault.strike(&ready);
             self.bridge
                 .carry(&ready, &mut |event| self.listener.tell(event));
+            self.take_actions();
             if !self.bridge.is_tty_open() {
                 self.ladder.start(Signal::SIGHUP, clock::now());
             }
@@ -154,6 +174,9 @@ impl Host<'_, '_> {
             }
             if ready.has_other(1) {
                 self.take_reports()?;
+            }
+            if ready.has_other(2) {
+                self.bridge.take_posted();
             }
             self.take_due();
             if self.is_over(&ready) {
@@ -171,10 +194,16 @@ impl Host<'_, '_> {
                 None
             }
         };
-        [self.ladder.next_at(), self.gate.next_at(), last_output]
-            .into_iter()
-            .flatten()
-            .min()
+        let draw = self.bridge.next_draw_at();
+        [
+            self.ladder.next_at(),
+            self.gate.next_at(),
+            last_output,
+            draw,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     fn last_output_limit(&self) -> Duration {
@@ -255,6 +284,7 @@ impl Host<'_, '_> {
         if self.gate.take_due(now) {
             self.resize();
         }
+        self.bridge.draw_due(now);
         while let Some(rung) = self.ladder.take_due(now) {
             match rung {
                 Rung::Send(signal) => self.launch.order(Order::Signal(signal)),
@@ -266,14 +296,31 @@ impl Host<'_, '_> {
         }
     }
 
-    fn resize(&mut self) {
-        let size = match self.bridge.tty.size() {
-            Ok(size) => size.or_usual(),
-            Err(error) => {
-                tracing::debug!(%error, "terminal size not read");
-                return;
+    /// Tells what the user asked for; whether there is a row at all is the host's own matter.
+    fn take_actions(&mut self) {
+        for action in self.bridge.take_actions() {
+            self.listener.tell(HostEvent::Asked(action));
+            if action == Action::Toggle {
+                self.bridge.resized(self.outer);
+                self.resize_program();
             }
-        };
+        }
+    }
+
+    fn resize(&mut self) {
+        match self.bridge.tty.size() {
+            Ok(size) if size.or_usual() == self.outer => {}
+            Ok(size) => {
+                self.outer = size.or_usual();
+                self.bridge.resized(self.outer);
+                self.resize_program();
+            }
+            Err(error) => tracing::debug!(%error, "terminal size not read"),
+        }
+    }
+
+    fn resize_program(&mut self) {
+        let size = self.bridge.program_size(self.outer);
         if size == self.size {
             return;
         }
@@ -328,6 +375,7 @@ impl Host<'_, '_> {
         }
         self.phase = Phase::Stopped;
         self.listener.tell(HostEvent::Stopped);
+        self.bridge.leave();
         self.raw = None;
         // The whole job, as the terminal's own Ctrl-Z would: a script or a package runner above us has to stop as well.
         // This call returns when the job runs on, or at once where nothing could resume it.
@@ -341,6 +389,7 @@ impl Host<'_, '_> {
                 self.ladder.start(Signal::SIGHUP, clock::now());
             }
         }
+        let is_screen_lost = self.bridge.come_back();
         self.resize();
         let mut was_resumed = false;
         for received in self.signals.take() {
@@ -353,6 +402,10 @@ impl Host<'_, '_> {
         // Without a shell above, a key's stop would not have stopped the program either; STOP would.
         if was_resumed || signal != Signal::SIGSTOP as i32 {
             self.resume();
+            if is_screen_lost {
+                // Its own screen was left and is blank now; this is the one way to ask for painting it again.
+                self.launch.order(Order::Signal(Signal::SIGWINCH));
+            }
         }
     }
 

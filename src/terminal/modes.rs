@@ -33,12 +33,15 @@ enum Place {
     TextEscape,
 }
 
-/// A keyboard-protocol stack: the flags in force and how many were pushed.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+/// A keyboard-protocol stack: the flags that were pushed, and those that were set without pushing.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Keyboard {
-    pushed: u32,
-    has_flags: bool,
+    pushed: Vec<u16>,
+    flags: u16,
 }
+
+/// Pushes kept; terminals keep fewer.
+const PUSHES_LIMIT: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Modes {
@@ -49,6 +52,8 @@ pub(super) struct Modes {
     /// The mode that switched to the alternate screen.
     alternate: Option<u16>,
     keyboards: [Keyboard; 2],
+    key_modifiers: u16,
+    cursor_shape: u16,
     /// Things that one fixed sequence undoes.
     touched: u8,
 }
@@ -76,7 +81,9 @@ impl Modes {
             set: BTreeSet::new(),
             reset: BTreeSet::new(),
             alternate: None,
-            keyboards: [Keyboard::default(); 2],
+            keyboards: [Keyboard::default(), Keyboard::default()],
+            key_modifiers: 0,
+            cursor_shape: 0,
             touched: 0,
         }
     }
@@ -168,26 +175,35 @@ impl Modes {
         match (parameters.split_first(), last) {
             (Some((b'?', numbers)), b'h') => each(numbers, |mode| self.set_mode(mode)),
             (Some((b'?', numbers)), b'l') => each(numbers, |mode| self.reset_mode(mode)),
-            (Some((b'>', _)), b'u') => {
+            (Some((b'>', flags)), b'u') => {
                 let keyboard = self.keyboard();
-                keyboard.pushed = keyboard.pushed.saturating_add(1);
+                if keyboard.pushed.len() < PUSHES_LIMIT {
+                    keyboard.pushed.push(number(flags).unwrap_or(0));
+                }
             }
             (Some((b'<', count)), b'u') => {
                 let count = number(count).unwrap_or(1).max(1);
                 let keyboard = self.keyboard();
-                keyboard.pushed = keyboard.pushed.saturating_sub(u32::from(count));
+                let left = keyboard.pushed.len().saturating_sub(usize::from(count));
+                keyboard.pushed.truncate(left);
             }
             (Some((b'=', flags)), b'u') => {
-                self.keyboard().has_flags = flags.first().is_some_and(|flag| *flag != b'0');
+                let first = flags.split(|byte| *byte == b';').next();
+                self.keyboard().flags = first.and_then(number).unwrap_or(0);
             }
             (Some((b'>', b"4")), b'm') => self.touch(KEY_MODIFIERS, false),
             (Some((b'>', [b'4', b';', value @ ..])), b'm') => {
-                self.touch(KEY_MODIFIERS, number(value).unwrap_or(0) != 0);
+                self.key_modifiers = number(value).unwrap_or(0);
+                self.touch(KEY_MODIFIERS, self.key_modifiers != 0);
             }
             (Some((b'?' | b'>' | b'<' | b'=', _)), _) => {}
             (first, b'r') => self.touch(REGION, first.is_some()),
             (Some((_, [.., b' '])), b'q') => {
-                self.touch(CURSOR_SHAPE, parameters.first() != Some(&b'0'));
+                self.cursor_shape = parameters
+                    .split_last()
+                    .and_then(|(_, shape)| number(shape))
+                    .unwrap_or(0);
+                self.touch(CURSOR_SHAPE, self.cursor_shape != 0);
             }
             (first, b'm') => {
                 let is_plain = first.is_none() || parameters == b"0";
@@ -251,7 +267,7 @@ impl Modes {
         if self.set.contains(&2026) {
             text.push_str("\x1b[?2026l");
         }
-        let [main, alternate] = self.keyboards;
+        let [main, alternate] = &self.keyboards;
         if let Some(mode) = self.alternate {
             push_keyboard(&mut text, alternate);
             push_mode(&mut text, mode, 'l');
@@ -271,17 +287,81 @@ impl Modes {
         }
         bytes
     }
+
+    /// Whether the program is on the alternate screen.
+    pub(super) fn is_alternate(&self) -> bool {
+        self.alternate.is_some()
+    }
+
+    /// What sets everything again that `undo` took back, as far as it is a mode: colours and region the program sets as it
+    /// paints.
+    pub(super) fn redo(&self) -> Vec<u8> {
+        let mut text = String::new();
+        let [main, alternate] = &self.keyboards;
+        push_keyboard_again(&mut text, main);
+        if let Some(mode) = self.alternate {
+            push_mode(&mut text, mode, 'h');
+            push_keyboard_again(&mut text, alternate);
+        }
+        for mode in self.set.iter().filter(|mode| **mode != 2026) {
+            push_mode(&mut text, *mode, 'h');
+        }
+        for mode in &self.reset {
+            push_mode(&mut text, *mode, 'l');
+        }
+        if self.touched & KEY_MODIFIERS != 0 {
+            write!(text, "\x1b[>4;{}m", self.key_modifiers).unwrap_or_default();
+        }
+        if self.touched & KEYPAD != 0 {
+            text.push_str("\x1b=");
+        }
+        if self.touched & CURSOR_SHAPE != 0 {
+            write!(text, "\x1b[{} q", self.cursor_shape).unwrap_or_default();
+        }
+        text.into_bytes()
+    }
+}
+
+/// The keyboard's stack as it was before it was undone.
+fn push_keyboard_again(text: &mut String, keyboard: &Keyboard) {
+    if keyboard.flags != 0 {
+        write!(text, "\x1b[={}u", keyboard.flags).unwrap_or_default();
+    }
+    for flags in &keyboard.pushed {
+        write!(text, "\x1b[>{flags}u").unwrap_or_default();
+    }
+}
+
+/// Takes back everything that is followed here, seen or not: for a terminal whose program and host are both gone.
+pub(super) fn undo_all() -> Vec<u8> {
+    // A string left open would swallow the rest, and an open update would hide it.
+    let mut text = String::from("\x18\x1b\\\x1b[?2026l");
+    // Each screen has a keyboard stack of its own, and the alternate one is out of reach once it is left.
+    text.push_str("\x1b[<99u\x1b[=0u\x1b[?1049l\x1b[<99u\x1b[=0u");
+    for mode in SET_STAYS.into_iter().chain([SIZE_REPORTS, 6, 69]) {
+        push_mode(&mut text, mode, 'l');
+    }
+    for mode in RESET_STAYS {
+        push_mode(&mut text, mode, 'h');
+    }
+    // Insert mode and line drawing are followed by nobody, and break as much.
+    text.push_str("\x1b[4l\x1b(B\x0f");
+    let mut bytes = text.into_bytes();
+    for (_, undo) in UNDO {
+        bytes.extend_from_slice(undo);
+    }
+    bytes
 }
 
 fn push_mode(text: &mut String, mode: u16, end: char) {
     write!(text, "\x1b[?{mode}{end}").unwrap_or_default();
 }
 
-fn push_keyboard(text: &mut String, keyboard: Keyboard) {
-    if keyboard.pushed > 0 {
-        write!(text, "\x1b[<{}u", keyboard.pushed).unwrap_or_default();
+fn push_keyboard(text: &mut String, keyboard: &Keyboard) {
+    if !keyboard.pushed.is_empty() {
+        write!(text, "\x1b[<{}u", keyboard.pushed.len()).unwrap_or_default();
     }
-    if keyboard.has_flags {
+    if keyboard.flags != 0 {
         text.push_str("\x1b[=0u");
     }
 }
@@ -345,6 +425,23 @@ mod tests {
     #[test]
     fn string_that_was_cut_off_is_ended_first() {
         assert_eq!(undo_of(b"\x1b[?25l\x1b]0;half a tit"), "\x18\x1b[?25h");
+    }
+
+    #[test]
+    fn what_was_undone_for_a_stop_can_be_set_again() {
+        let left = b"\x1b[>1u\x1b[?1049h\x1b[>5u\x1b[>1u\x1b[?2004h\x1b[?25l\x1b[>4;2m\x1b[3 q\x1b=\x1b[?2026h";
+        let mut modes = Modes::new();
+        modes.observe(left);
+        assert_eq!(
+            String::from_utf8(modes.redo()).unwrap(),
+            "\x1b[>1u\x1b[?1049h\x1b[>5u\x1b[>1u\x1b[?2004h\x1b[?25l\x1b[>4;2m\x1b=\x1b[3 q"
+        );
+        let before = modes.undo();
+        modes.observe(&before);
+        modes.observe(
+            b"\x1b[>1u\x1b[?1049h\x1b[>5u\x1b[>1u\x1b[?2004h\x1b[?25l\x1b[>4;2m\x1b=\x1b[3 q",
+        );
+        assert_eq!(modes.undo(), before.strip_prefix(b"\x1b[?2026l").unwrap());
     }
 
     #[test]

@@ -10,6 +10,7 @@ use nix::errno::Errno;
 
 use super::host::{self, Observer};
 use super::outcome::{HostError, Outcome};
+use super::overlay::Overlay;
 use super::{direct, tty};
 
 /// The program, its arguments, and what differs in its environment (`None` takes a variable out).
@@ -26,10 +27,14 @@ pub struct Program<'a> {
 /// panics is not called again; the program goes on.
 ///
 /// Other threads of the process must have all signals blocked, so that a stop stops this thread before it goes on. Signals
-/// that end a process are swallowed from here on, also after the return.
-pub fn run(program: &Program<'_>, observer: &mut Observer<'_>) -> Result<Outcome, HostError> {
+/// that end a process reach the program while this runs, and harn again afterwards.
+pub fn run(
+    program: &Program<'_>,
+    overlay: Option<Overlay>,
+    observer: &mut Observer<'_>,
+) -> Result<Outcome, HostError> {
     if tty::is_present() {
-        host::run(program, observer)
+        host::run(program, overlay, observer)
     } else {
         direct::run(program, observer)
     }

@@ -17,10 +17,10 @@ use signal_hook::iterator::exfiltrator::raw::WithRawSiginfo;
 
 /// A signal that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Received {
-    pub(super) signal: Signal,
+pub(crate) struct Received {
+    pub(crate) signal: Signal,
     /// Sent by another process, not by the kernel (a key, a hang-up).
-    pub(super) is_sent: bool,
+    pub(crate) is_sent: bool,
 }
 
 /// Signals that end a program unless it objects.
@@ -32,17 +32,21 @@ pub(super) const ENDING: [Signal; 4] = [
 ];
 
 #[derive(Debug)]
-pub(super) struct Signals {
+pub(crate) struct Signals {
+    ending: Vec<Signal>,
     delivery: SignalDelivery<UnixStream, WithRawSiginfo>,
 }
 
 impl Signals {
     /// Watches the ending signals that were not ignored, and all of `others`.
-    pub(super) fn watch(others: &[Signal]) -> io::Result<Self> {
-        let ending = ENDING
+    pub(crate) fn watch(others: &[Signal]) -> io::Result<Self> {
+        let ending: Vec<Signal> = ENDING
             .into_iter()
-            .filter(|signal| !is_ignored(*signal as i32));
+            .filter(|signal| !is_ignored(*signal as i32))
+            .collect();
         let numbers: Vec<i32> = ending
+            .iter()
+            .copied()
             .chain(others.iter().copied())
             .map(|signal| signal as i32)
             .collect();
@@ -50,16 +54,16 @@ impl Signals {
         read.set_nonblocking(true)?;
         write.set_nonblocking(true)?;
         let delivery = SignalDelivery::with_pipe(read, write, WithRawSiginfo, numbers)?;
-        Ok(Self { delivery })
+        Ok(Self { ending, delivery })
     }
 
     /// Readable when `take` has something.
-    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.delivery.get_read().as_fd()
     }
 
     /// What arrived since the last call; never waits.
-    pub(super) fn take(&mut self) -> Vec<Received> {
+    pub(crate) fn take(&mut self) -> Vec<Received> {
         self.delivery
             .pending()
             .filter_map(|info| {
@@ -70,6 +74,19 @@ impl Signals {
                 })
             })
             .collect()
+    }
+}
+
+/// Nobody reads the pipe any more, so what ends a program ends harn again. Watched once in a process.
+impl Drop for Signals {
+    #[expect(unsafe_code, reason = "dispositions are process-wide")]
+    fn drop(&mut self) {
+        for signal in &self.ending {
+            // SAFETY: the default action runs no code of ours.
+            if unsafe { libc::signal(*signal as i32, libc::SIG_DFL) } == libc::SIG_ERR {
+                tracing::debug!(%signal, "default action not restored");
+            }
+        }
     }
 }
 
@@ -95,6 +112,20 @@ fn is_ignored(number: i32) -> bool {
     let read = unsafe { libc::sigaction(number, ptr::null(), action.as_mut_ptr()) };
     // SAFETY: zeroed memory is a valid `sigaction`, filled or not.
     read == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
+}
+
+/// Starts a thread that no signal reaches, so that a stop stops the host's thread and not another one.
+pub fn spawn_deaf(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> io::Result<std::thread::JoinHandle<()>> {
+    // A thread begins with its maker's mask.
+    let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
+    let spawned = std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work);
+    mask.thread_set_mask()?;
+    spawned
 }
 
 /// The blocked and ignored signals that a program has to start with. A mask is passed on through exec; what harn and the

@@ -2,7 +2,9 @@
 #![cfg(test)]
 
 mod context;
+mod demo;
 mod docs;
+mod doctor;
 mod hook;
 mod identity;
 mod layering;

@@ -53,7 +53,7 @@ fn line(env: &TestEnv, options: &[&str], args: &[&str]) -> std::process::Command
 
 /// What a person reads on the screen when the client has gone.
 fn left_on_screen(env: &TestEnv, args: &[&str]) -> String {
-    let mut pty = Pty::spawn(line(env, &[], args), 24, 100);
+    let mut pty = Pty::spawn(line(env, &["--overlay", "off"], args), 24, 100);
     assert_eq!(pty.wait_exit(LIMIT), 0);
     pty.screen()
 }
@@ -82,6 +82,7 @@ fn hooks_not_seen_are_told_by_the_other_commands_while_the_client_runs() {
     let env = desk("--no-daemon");
     let mut pty = Pty::spawn(line(&env, &[], &["wait"]), 24, 100);
     pty.wait_text("after the turn");
+    pty.wait_text("! hooks not seen: open /hooks in Codex");
     let told = || {
         env.run(env.harn(["context", "--section", "peers"]), b"")
             .out()

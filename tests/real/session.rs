@@ -16,7 +16,7 @@ use super::support::Pty;
 
 /// Far beyond any sound run; only a fault reaches it.
 pub(crate) const LIMIT: Duration = Duration::from_secs(40);
-const ROWS: u16 = 40;
+pub(crate) const ROWS: u16 = 40;
 const COLS: u16 = 140;
 
 /// What a person can be asked on the way.
@@ -81,6 +81,21 @@ impl<'a> Session<'a> {
             count() > before && self.is_idle()
         });
         self.wait_box("an empty prompt box after the compaction", "");
+    }
+
+    /// Waits until the last row says this.
+    pub(crate) fn wait_row(&self, text: &str) {
+        let says_so = |screen: &str| screen.lines().last().is_some_and(|row| row.contains(text));
+        self.pty
+            .wait_for(&format!("{text:?} in the last row"), LIMIT, says_so);
+    }
+
+    pub(crate) fn raw(&self) -> Vec<u8> {
+        self.pty.raw()
+    }
+
+    pub(crate) fn resize(&self, rows: u16) {
+        self.pty.resize(rows, COLS);
     }
 
     /// Leaves with `/exit`; the exit code, as a shell shows it.
@@ -165,6 +180,19 @@ impl Left {
             modes: BTreeSet::new(),
         }
     }
+}
+
+/// The last row as a person sees it while these bytes arrive: after every few of them that end outside an update.
+pub(crate) fn shown_rows(raw: &[u8]) -> Vec<String> {
+    let size = |count| std::num::NonZeroU16::new(count).unwrap();
+    let mut parser = vt100::Parser::new(size(ROWS), size(COLS), 0);
+    let mut seen = Vec::new();
+    for chunk in raw.chunks(61) {
+        parser.process(chunk);
+        let row = parser.screen().rows(0, COLS).nth(usize::from(ROWS) - 1);
+        seen.push(row.unwrap_or_default());
+    }
+    seen
 }
 
 fn has_prompt(entry: &Entry, text: &str) -> bool {

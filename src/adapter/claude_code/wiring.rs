@@ -11,6 +11,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::status_line;
+use crate::adapter::gauge::gauge;
 use crate::adapter::launch::{Request, Wiring, WiringError};
 
 const FLAG: &str = "--settings";
@@ -62,7 +63,7 @@ fn bridge(settings: &mut Map<String, Value>, request: &Request<'_>) -> Option<St
     let sources = sources(request.args);
     let own = passed.clone().or_else(|| match sources {
         Some(sources) => status_line::effective_of(request.settings, sources),
-        None => status_line::effective(request.settings),
+        None => gauge(&request.manifest.id).and_then(|it| (it.own_status_line)(request.settings)),
     });
     let rest = own.as_ref().map(|line| line.rest.clone());
     let mut line = Map::new();

@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use crate::support::{Pty, TestEnv};
 
 /// Far beyond any sound run.
-pub(super) const LIMIT: Duration = Duration::from_secs(20);
+pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
 /// A terminal with `harn run -- sh -c <script>` in it.
 pub(super) fn hosted(env: &TestEnv, script: &str) -> Pty {
@@ -41,7 +41,7 @@ pub(super) fn number(pty: &Pty, key: &str) -> i32 {
     clippy::disallowed_methods,
     reason = "the limits of a test are real time"
 )]
-pub(super) fn wait_until(what: &str, limit: Duration, mut holds: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, limit: Duration, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + limit;
     while !holds() {
         assert!(Instant::now() < end, "{what}: not within {limit:?}");

@@ -2,7 +2,8 @@
 
 mod bytes;
 mod ending;
-mod hosted;
+pub(crate) mod hosted;
 mod job;
+mod overlay;
 mod plain;
 mod size;

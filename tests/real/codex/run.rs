@@ -97,6 +97,7 @@ fn declined_hooks_keep_nothing_back_and_harn_says_so() {
     session.wait("harn's word on the hooks", || {
         peers().contains("hooks not seen: open /hooks in Codex and trust harn's")
     });
+    session.wait_text("! hooks not seen: open /hooks in Codex");
     // The session is this run's all the same: its process holds the lock of the conversation.
     assert!(!peers().contains("does not own"), "{}", peers());
     session.compact();

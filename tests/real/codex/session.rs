@@ -121,6 +121,12 @@ impl<'a> Session<'a> {
         self.wait_state("an idle client", is_rest);
     }
 
+    /// Waits until this stands on the screen.
+    pub(crate) fn wait_text(&self, text: &str) {
+        self.pty
+            .wait_for(text, LIMIT, |screen| screen.contains(text));
+    }
+
     /// Enters `/compact` as a person does, and waits until the client's own record tells of it.
     pub(crate) fn compact(&self) {
         let windows = self.desk.windows().len();

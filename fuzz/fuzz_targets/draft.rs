@@ -1,0 +1,7 @@
+//! The draft tracker on any bytes in any chunks.
+#![no_main]
+
+use harn::terminal::exercise;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| exercise::draft(bytes));

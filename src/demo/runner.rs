@@ -1,0 +1,235 @@
+//! Runs commands for the agent: hooks, the status line, the user's shell commands. Each on a thread of its own.
+
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use super::clock::Clock;
+use super::hook::{Handler, Ran};
+
+const HOOK_LIMIT_S: u64 = 600;
+const STATUS_LIMIT_S: u64 = 5;
+const SHELL_LIMIT_S: u64 = 60;
+/// Each hook of the session's end.
+pub(super) const END_LIMIT: Duration = Duration::from_millis(1_500);
+const LIMIT_BYTES: u64 = 1024 * 1024;
+const POLL: Duration = Duration::from_millis(2);
+
+/// What came of a command.
+#[derive(Debug)]
+pub(super) enum Done {
+    Hooks { id: u64, runs: Vec<Ran> },
+    Shell { id: u64, output: Vec<String> },
+    StatusLine(Vec<String>),
+}
+
+#[derive(Debug)]
+pub(super) struct Runner {
+    cwd: PathBuf,
+    env: Vec<(&'static str, String)>,
+    done_tx: Sender<Done>,
+    done_rx: Receiver<Done>,
+    wake_tx: UnixStream,
+    wake_rx: UnixStream,
+}
+
+impl Runner {
+    pub(super) fn new(cwd: PathBuf, env: Vec<(&'static str, String)>) -> io::Result<Self> {
+        let (done_tx, done_rx) = channel();
+        let (wake_tx, wake_rx) = UnixStream::pair()?;
+        wake_tx.set_nonblocking(true)?;
+        wake_rx.set_nonblocking(true)?;
+        Ok(Self {
+            cwd,
+            env,
+            done_tx,
+            done_rx,
+            wake_tx,
+            wake_rx,
+        })
+    }
+
+    /// Readable when `take` has something.
+    pub(super) fn wake(&self) -> &UnixStream {
+        &self.wake_rx
+    }
+
+    pub(super) fn take(&mut self) -> Vec<Done> {
+        let mut bytes = [0; 64];
+        while self.wake_rx.read(&mut bytes).is_ok_and(|count| count > 0) {}
+        self.done_rx.try_iter().collect()
+    }
+
+    /// All hooks of one event, side by side.
+    pub(super) fn hooks(&self, id: u64, handlers: Vec<Handler>, payload: String) {
+        let commands: Vec<(Command, Handler)> = handlers
+            .into_iter()
+            .map(|handler| (self.command(&handler.command), handler))
+            .collect();
+        self.spawn(move || {
+            let threads: Vec<_> = commands
+                .into_iter()
+                .map(|(command, handler)| {
+                    let payload = payload.clone();
+                    thread::spawn(move || {
+                        let limit = Duration::from_secs(handler.timeout.unwrap_or(HOOK_LIMIT_S));
+                        run(command, &handler.command, &payload, limit)
+                    })
+                })
+                .collect();
+            let runs = threads.into_iter().flat_map(thread::JoinHandle::join);
+            Done::Hooks {
+                id,
+                runs: runs.collect(),
+            }
+        });
+    }
+
+    pub(super) fn status_line(&self, handler: &Handler, payload: String) {
+        let command = self.command(&handler.command);
+        let name = handler.command.clone();
+        self.spawn(move || {
+            let limit = Duration::from_secs(STATUS_LIMIT_S);
+            let ran = run(command, &name, &payload, limit);
+            let text = if ran.code == Some(0) {
+                ran.stdout
+            } else {
+                String::new()
+            };
+            Done::StatusLine(text.lines().take(3).map(str::to_owned).collect())
+        });
+    }
+
+    pub(super) fn shell(&self, id: u64, command: String) {
+        let mut shell = self.command(&format!("{{ {command}\n}} 2>&1"));
+        shell.env("PATH", path_with_own_directory());
+        self.spawn(move || {
+            let limit = Duration::from_secs(SHELL_LIMIT_S);
+            let ran = run(shell, &command, "", limit);
+            let mut output: Vec<String> = ran.stdout.lines().map(str::to_owned).collect();
+            match ran.code {
+                Some(0) => {}
+                Some(code) => output.push(format!("exit code {code}")),
+                None => output.push("ended".into()),
+            }
+            Done::Shell { id, output }
+        });
+    }
+
+    /// Runs hooks to their end, here and now.
+    pub(super) fn hooks_now(&self, handlers: &[Handler], payload: &str) {
+        for handler in handlers {
+            run(
+                self.command(&handler.command),
+                &handler.command,
+                payload,
+                END_LIMIT,
+            );
+        }
+    }
+
+    fn command(&self, command: &str) -> Command {
+        let mut sh = Command::new("/bin/sh");
+        sh.arg("-c").arg(command).current_dir(&self.cwd);
+        for (name, value) in &self.env {
+            sh.env(name, value);
+        }
+        sh
+    }
+
+    fn spawn(&self, work: impl FnOnce() -> Done + Send + 'static) {
+        let done_tx = self.done_tx.clone();
+        let Ok(mut wake_tx) = self.wake_tx.try_clone() else {
+            return;
+        };
+        thread::spawn(move || {
+            // A demo that is gone hears of nothing.
+            if done_tx.send(work()).is_ok() && wake_tx.write_all(b"x").is_err() {
+                tracing::debug!("the demo has been woken already");
+            }
+        });
+    }
+}
+
+/// So that `! harn …` finds this very harn.
+fn path_with_own_directory() -> std::ffi::OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let own = std::env::current_exe().ok();
+    let own = own.as_deref().and_then(std::path::Path::parent);
+    let dirs = own
+        .map(PathBuf::from)
+        .into_iter()
+        .chain(std::env::split_paths(&path));
+    std::env::join_paths(dirs).unwrap_or(path)
+}
+
+/// Runs a command in a process group of its own; one that takes too long is ended with all it has started.
+fn run(mut command: Command, name: &str, input: &str, limit: Duration) -> Ran {
+    let mut ran = Ran {
+        command: name.to_owned(),
+        code: None,
+        stdout: String::new(),
+        stderr: String::new(),
+    };
+    command
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            ran.stderr = error.to_string();
+            return ran;
+        }
+    };
+    let stdin = child.stdin.take();
+    let input = input.to_owned();
+    // A hook that does not read its input may break the pipe: its right.
+    thread::spawn(move || stdin.is_some_and(|mut stdin| stdin.write_all(input.as_bytes()).is_ok()));
+    let stdout = reader(child.stdout.take());
+    let stderr = reader(child.stderr.take());
+    ran.code = wait(&mut child, limit);
+    ran.stdout = stdout.join().unwrap_or_default();
+    ran.stderr = stderr.join().unwrap_or_default();
+    ran
+}
+
+fn reader(pipe: Option<impl io::Read + Send + 'static>) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(pipe) = pipe
+            && let Err(error) = pipe.take(LIMIT_BYTES).read_to_end(&mut bytes)
+        {
+            tracing::debug!(%error, "a command's output is cut off");
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+fn wait(child: &mut Child, limit: Duration) -> Option<i32> {
+    let clock = Clock::start();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return status.code(),
+            Ok(None) if u128::from(clock.ms()) < limit.as_millis() => thread::sleep(POLL),
+            Ok(None) | Err(_) => {
+                let group = i32::try_from(child.id()).map(Pid::from_raw);
+                if let Ok(group) = group
+                    && let Err(error) = killpg(group, Signal::SIGKILL)
+                {
+                    tracing::debug!(%error, "a command that took too long goes on");
+                }
+                return child.wait().ok().and_then(|status| status.code());
+            }
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Follows an owned run's session and keeps the overlay up to date: a thread beside the byte path that may wait for the disk.
+//!
+//! Facts come from the event log only, read by offset. It looks once a second while the terminal is busy, once a minute while
+//! something on show grows older, and not at all otherwise. The host tells it what happens through a bounded queue and never
+//! waits; nothing depends on it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+use super::run::RunDir;
+use super::status::{self, Facts, HOOKS_PATIENCE_MS, Hooks, Usage};
+use crate::continuity::State;
+use crate::continuity::capsule::Capsule;
+use crate::continuity::snapshot::{Head, RepoState};
+use crate::event::{HarnessId, RunId, SessionId, Timestamp};
+use crate::repo;
+use crate::store::dir::DirError;
+use crate::store::index;
+use crate::store::{Layout, SessionStore, log};
+use crate::terminal::overlay::{Line, Notice, Part, Poster, Tone};
+use crate::terminal::{Action, spawn_deaf};
+
+/// Between two looks while the terminal is busy.
+const BUSY: Duration = Duration::from_secs(1);
+/// Looks that follow the last output: a turn's last event comes after its last frame.
+const LINGER: u32 = 5;
+/// Looks between two readings of HEAD when no event has come.
+const LOOKS_A_HEAD: u32 = 15;
+/// Messages that may wait.
+const QUEUE: usize = 16;
+
+/// What a run is, for its follower.
+#[derive(Debug)]
+pub struct Followed {
+    pub layout: Layout,
+    pub run: RunId,
+    pub adapter: HarnessId,
+    pub started_at: Timestamp,
+    pub has_hooks: bool,
+    /// Set where the harness asks before it runs hooks, and where a record of the run tells when that was not answered;
+    /// what a person does about it.
+    pub trust_hint: Option<String>,
+    pub project: PathBuf,
+}
+
+/// How the follower reaches the rest of harn.
+#[expect(missing_debug_implementations, reason = "holds closures")]
+pub struct Means {
+    pub now: fn() -> Timestamp,
+    /// Saves a checkpoint of this session, and says in one line how it went.
+    pub checkpoint: Box<dyn Fn(&SessionId) -> String + Send>,
+}
+
+enum Message {
+    Stirred,
+    Asked(Action),
+}
+
+/// The host's end.
+#[derive(Debug)]
+pub struct Follower {
+    messages: SyncSender<Message>,
+    signs: Arc<Signs>,
+}
+
+/// What host and follower tell each other without a message.
+#[derive(Debug, Default)]
+struct Signs {
+    /// Set by the host with each output.
+    is_busy: AtomicBool,
+    /// Set by the follower when it needs a message to look again.
+    is_asleep: AtomicBool,
+}
+
+impl Follower {
+    /// Starts the thread. It goes when this end does, and keeps nothing waiting.
+    pub fn start(followed: Followed, means: Means, poster: Poster) -> std::io::Result<Self> {
+        let (messages, received) = sync_channel(QUEUE);
+        let signs = Arc::new(Signs::default());
+        let mut watch = Watch {
+            followed,
+            means,
+            poster,
+            signs: Arc::clone(&signs),
+            session: None,
+            is_deaf: false,
+            head: None,
+            looks_since_head: 0,
+            usage: None,
+        };
+        spawn_deaf("follower", move || watch.run(&received))?;
+        Ok(Self { messages, signs })
+    }
+
+    /// The terminal is busy.
+    pub fn stir(&self) {
+        self.signs.is_busy.store(true, Ordering::Relaxed);
+        if self.signs.is_asleep.load(Ordering::Relaxed)
+            && self.signs.is_asleep.swap(false, Ordering::Relaxed)
+            && self.messages.try_send(Message::Stirred).is_err()
+        {
+            tracing::trace!("follower not woken");
+        }
+    }
+
+    pub fn ask(&self, action: Action) {
+        if self.messages.try_send(Message::Asked(action)).is_err() {
+            tracing::debug!("follower does not listen");
+        }
+    }
+}
+
+struct Watch {
+    followed: Followed,
+    means: Means,
+    poster: Poster,
+    signs: Arc<Signs>,
+    session: Option<Session>,
+    /// A turn went by without any hook.
+    is_deaf: bool,
+    head: Option<Head>,
+    looks_since_head: u32,
+    /// Nothing tells it yet.
+    usage: Option<Usage>,
+}
+
+/// The session that speaks for the run.
+struct Session {
+    id: SessionId,
+    store: SessionStore,
+    offset: u64,
+    state: State,
+    saved_head: Option<(u64, Option<Head>)>,
+}
+
+impl Watch {
+    fn run(&mut self, messages: &Receiver<Message>) {
+        let mut looks = LINGER;
+        loop {
+            if let Err(error) = self.look() {
+                tracing::debug!(%error, "session not read");
+            }
+            self.post();
+            let wait = if looks > 0 {
+                Some(BUSY)
+            } else {
+                self.next_change()
+            };
+            self.signs.is_asleep.store(looks == 0, Ordering::Relaxed);
+            let received = match wait {
+                Some(wait) => messages.recv_timeout(wait),
+                None => messages
+                    .recv()
+                    .map_err(|_closed| RecvTimeoutError::Disconnected),
+            };
+            match received {
+                Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Message::Stirred) => looks = LINGER,
+                Ok(Message::Asked(action)) => {
+                    looks = LINGER;
+                    self.answer(action);
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let was_busy = self.signs.is_busy.swap(false, Ordering::Relaxed);
+                    looks = if was_busy {
+                        LINGER
+                    } else {
+                        looks.saturating_sub(1)
+                    };
+                }
+            }
+        }
+    }
+
+    /// Takes what the log has gained.
+    fn look(&mut self) -> Result<(), DirError> {
+        let Some(run) = RunDir::open(&self.followed.layout, &self.followed.run)? else {
+            return Ok(());
+        };
+        let Some(speaker) = run.speaker()? else {
+            self.is_deaf = run.sight()?.is_some();
+            return Ok(());
+        };
+        if self
+            .session
+            .as_ref()
+            .is_none_or(|session| session.id != speaker.session)
+        {
+            self.session = open(&self.followed.layout, &speaker.session)?;
+        }
+        let Some(session) = &mut self.session else {
+            return Ok(());
+        };
+        loop {
+            let batch = log::read_from(session.store.dir(), session.offset)?;
+            if !batch.events.is_empty() {
+                self.looks_since_head = 0;
+            }
+            for event in &batch.events {
+                session.state.apply(&event.body, event.at);
+            }
+            if batch.next_offset <= session.offset {
+                return Ok(());
+            }
+            session.offset = batch.next_offset;
+        }
+    }
+
+    fn post(&mut self) {
+        let now = (self.means.now)();
+        if self.looks_since_head == 0 {
+            self.head = repo::head(&self.followed.project);
+        }
+        self.looks_since_head = (self.looks_since_head + 1) % LOOKS_A_HEAD;
+        if let Some(session) = &mut self.session {
+            session.read_saved_head();
+        }
+        let saved = self
+            .session
+            .as_ref()
+            .and_then(|session| session.saved_head.as_ref());
+        let facts = Facts {
+            adapter: &self.followed.adapter,
+            hooks: self.hooks(now),
+            state: self.session.as_ref().map(|session| &session.state),
+            usage: self.usage.as_ref(),
+            head: self.head.as_ref(),
+            saved_head: saved.and_then(|(_, head)| head.as_ref()),
+            now,
+        };
+        self.poster.post(Notice::Status(status::line(&facts)));
+    }
+
+    fn hooks(&self, now: Timestamp) -> Hooks<'_> {
+        match (&self.session, self.followed.has_hooks) {
+            (Some(_), _) => Hooks::Seen,
+            (None, false) => Hooks::Off,
+            (None, true) => match &self.followed.trust_hint {
+                Some(hint) if self.is_deaf => Hooks::Refused(hint),
+                // Such a harness may speak as late as at the first prompt.
+                Some(_) => Hooks::Silent { for_ms: 0 },
+                None => Hooks::Silent {
+                    for_ms: now.ms_since(self.followed.started_at),
+                },
+            },
+        }
+    }
+
+    /// How long what is shown stays true by itself.
+    fn next_change(&self) -> Option<Duration> {
+        let now = (self.means.now)();
+        let Some(session) = &self.session else {
+            let waited = now.ms_since(self.followed.started_at);
+            let is_timed = self.followed.has_hooks && self.followed.trust_hint.is_none();
+            let is_waiting = is_timed && waited < HOOKS_PATIENCE_MS;
+            return is_waiting.then(|| Duration::from_millis(HOOKS_PATIENCE_MS - waited));
+        };
+        let age = now.ms_since(session.state.capsule.as_ref()?.at);
+        let unit = if age < 3_600_000 { 60_000 } else { 3_600_000 };
+        Some(Duration::from_millis(unit - age % unit))
+    }
+
+    fn answer(&self, action: Action) {
+        let text = match action {
+            Action::Toggle | Action::Help => return,
+            Action::Compact => "compact: not built yet; type the harness's own command".to_owned(),
+            Action::Note => match &self.session {
+                Some(session) => format!(
+                    "in another terminal: harn note --session {} 'TEXT'",
+                    session.id
+                ),
+                None => "no session yet; later: harn note 'TEXT'".to_owned(),
+            },
+            Action::Checkpoint => match &self.session {
+                Some(session) => (self.means.checkpoint)(&session.id),
+                None => "no checkpoint: no session has been seen yet".to_owned(),
+            },
+        };
+        let line = Line(vec![Part::new(text, Tone::Strong, 0)]);
+        self.poster.post(Notice::Message(line));
+    }
+}
+
+impl Session {
+    fn read_saved_head(&mut self) {
+        let generation = self
+            .state
+            .capsule
+            .as_ref()
+            .map(|capsule| capsule.generation);
+        let known = self.saved_head.as_ref().map(|(generation, _)| *generation);
+        if generation == known {
+            return;
+        }
+        self.saved_head = generation.map(|generation| (generation, self.head_of(generation)));
+    }
+
+    fn head_of(&self, generation: u64) -> Option<Head> {
+        let bytes = self.store.read_capsule(generation).ok()??;
+        let capsule: Capsule = serde_json::from_slice(&bytes).ok()?;
+        match capsule.repo {
+            RepoState::Known(snapshot) => Some(snapshot.head),
+            RepoState::NotARepository | RepoState::TimedOut | RepoState::Failed { .. } => None,
+        }
+    }
+}
+
+fn open(layout: &Layout, id: &SessionId) -> Result<Option<Session>, DirError> {
+    let Some(entry) = index::find(layout, id)? else {
+        return Ok(None);
+    };
+    let store = SessionStore::open(&index::open_context(layout, &entry)?, id)?;
+    Ok(Some(Session {
+        id: id.clone(),
+        store,
+        offset: 0,
+        state: State::default(),
+        saved_head: None,
+    }))
+}

@@ -1,0 +1,7 @@
+//! `harn run -- demo`: the built-in agent, hosted the way the real clients are.
+
+mod ending;
+mod hazard;
+mod plain;
+mod stage;
+mod story;
