@@ -178,6 +178,8 @@ pub enum PromptOrigin {
 pub enum TurnEnd {
     Completed,
     Failed,
+    /// The user or a hook stopped it.
+    Interrupted,
 }
 
 /// What happened, with names, numbers, ids and paths only: no prompt, no tool output.

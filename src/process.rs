@@ -3,6 +3,8 @@
 //! The only file with two platforms in it: Linux reads `/proc`, elsewhere `ps` is asked. Called by hooks (to find the
 //! harness above them) and by `supervisor/` (to tell a live run from a dead one).
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 /// Steps taken upwards at most; a real chain is far shorter.
@@ -54,12 +56,52 @@ pub fn ancestors() -> Vec<Seen> {
     chain
 }
 
+/// The processes at or below `root`, in its terminal session, that hold a file open which `is_wanted`; none where the
+/// system does not tell.
+pub fn holders_below(root: Process, is_wanted: impl Fn(&Path) -> bool) -> Option<Vec<Process>> {
+    let sid = |pid: u32| {
+        let pid = i32::try_from(pid).ok().map(nix::unistd::Pid::from_raw);
+        nix::unistd::getsid(Some(pid?)).ok()
+    };
+    let session = sid(root.pid)?;
+    let mut holders = Vec::new();
+    for pid in platform::pids()? {
+        if sid(pid) != Some(session) {
+            continue;
+        }
+        let Some(seen) = see(pid).filter(|seen| is_at_or_below(seen, root)) else {
+            continue;
+        };
+        if platform::open_files(pid)?
+            .iter()
+            .any(|path| is_wanted(path))
+        {
+            holders.push(seen.process);
+        }
+    }
+    Some(holders)
+}
+
+fn is_at_or_below(seen: &Seen, root: Process) -> bool {
+    let mut next = Some(seen.clone());
+    for _ in 0..DEPTH_LIMIT {
+        match next {
+            Some(seen) if seen.process == root => return true,
+            Some(it) => next = see(it.parent),
+            None => return false,
+        }
+    }
+    false
+}
+
 fn base_name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or(path).to_owned()
 }
 
 #[cfg(target_os = "linux")]
 mod platform {
+    use std::path::PathBuf;
+
     use super::{Process, Seen, base_name};
 
     pub(super) fn see(pid: u32) -> Option<Seen> {
@@ -79,6 +121,24 @@ mod platform {
             parent,
             names,
         })
+    }
+
+    pub(super) fn pids() -> Option<Vec<u32>> {
+        let entries = std::fs::read_dir("/proc").ok()?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        Some(names.filter_map(|name| name.parse().ok()).collect())
+    }
+
+    /// A process that ended meanwhile holds nothing; one that may not be looked at is no answer.
+    pub(super) fn open_files(pid: u32) -> Option<Vec<PathBuf>> {
+        match std::fs::read_dir(format!("/proc/{pid}/fd")) {
+            Ok(entries) => {
+                let targets = entries.filter_map(|it| std::fs::read_link(it.ok()?.path()).ok());
+                Some(targets.collect())
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(Vec::new()),
+            Err(_) => None,
+        }
     }
 
     /// `pid (comm) state ppid … starttime …`; the name may hold blanks and parentheses.
@@ -116,6 +176,7 @@ mod platform {
 #[cfg(not(target_os = "linux"))]
 mod platform {
     use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    use std::path::PathBuf;
 
     use super::{Process, Seen, base_name};
 
@@ -144,6 +205,29 @@ mod platform {
             names,
         })
     }
+
+    pub(super) fn pids() -> Option<Vec<u32>> {
+        let output = std::process::Command::new("/bin/ps")
+            .args(["-axo", "pid="])
+            .output()
+            .ok()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        Some(
+            text.split_whitespace()
+                .filter_map(|pid| pid.parse().ok())
+                .collect(),
+        )
+    }
+
+    pub(super) fn open_files(pid: u32) -> Option<Vec<PathBuf>> {
+        let output = std::process::Command::new("/usr/sbin/lsof")
+            .args(["-n", "-P", "-Fn", "-p", &pid.to_string()])
+            .output()
+            .ok()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let names = text.lines().filter_map(|line| line.strip_prefix('n'));
+        Some(names.map(PathBuf::from).collect())
+    }
 }
 
 #[cfg(test)]
@@ -163,5 +247,17 @@ mod tests {
             ancestors().first().map(|seen| seen.process.pid),
             Some(parent)
         );
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_held_file_is_found_with_its_holder_and_only_while_it_is_held() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().canonicalize().unwrap().join("x.lock");
+        let found = || holders_below(own().unwrap(), |held| held == path);
+        let file = std::fs::File::create(&path).unwrap();
+        assert_eq!(found(), Some(vec![own().unwrap()]));
+        drop(file);
+        assert_eq!(found(), Some(Vec::new()));
     }
 }

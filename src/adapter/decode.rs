@@ -8,10 +8,10 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::claude_code;
-use super::manifest::{EventSpec, Manifest, SignalKind};
+use super::manifest::{EventSpec, Manifest, SignalKind, WiringKind};
+use super::{claude_code, codex};
 use crate::continuity::signal::{HookInput, Signal};
-use crate::event::{CompactionTrigger, SessionId, StartSource, TurnEnd, TurnId};
+use crate::event::{CompactionTrigger, PromptOrigin, SessionId, StartSource, TurnEnd, TurnId};
 
 /// What a payload turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ fn signal(manifest: &Manifest, kind: SignalKind, wire: &PayloadWire) -> Signal {
         },
         SignalKind::PromptSubmitted => {
             let text = wire.prompt.0.clone().unwrap_or_default();
-            let origin = claude_code::prompt_origin(&text);
+            let origin = prompt_origin(manifest, &text);
             Signal::PromptSubmitted { text, origin }
         }
         SignalKind::TurnStopped => Signal::TurnStopped {
@@ -109,11 +109,16 @@ fn signal(manifest: &Manifest, kind: SignalKind, wire: &PayloadWire) -> Signal {
             end: TurnEnd::Failed,
             last_message: None,
         },
+        SignalKind::TurnInterrupted => Signal::TurnStopped {
+            end: TurnEnd::Interrupted,
+            last_message: None,
+        },
         SignalKind::ToolStarted => Signal::ToolStarted { tool: tool() },
         SignalKind::ToolFinished => {
             let tool = tool();
             let wrote = if manifest.tools.writing.contains(&tool) {
-                wire.tool_input.paths.clone()
+                let below = |path: &String| in_directory(wire.cwd.0.as_deref(), path);
+                wire.tool_input.paths.iter().map(below).collect()
             } else {
                 Vec::new()
             };
@@ -151,6 +156,22 @@ fn signal(manifest: &Manifest, kind: SignalKind, wire: &PayloadWire) -> Signal {
         SignalKind::CompactionReported => Signal::CompactionReported {
             trigger: compaction_trigger(wire.trigger.0.as_deref()),
         },
+    }
+}
+
+/// A harness that writes prompts itself marks them in its own way.
+fn prompt_origin(manifest: &Manifest, text: &str) -> PromptOrigin {
+    match manifest.launch.wiring {
+        WiringKind::SettingsFile => claude_code::prompt_origin(text),
+        WiringKind::SessionFlags => PromptOrigin::User,
+    }
+}
+
+/// The path as seen from the session's directory.
+fn in_directory(cwd: Option<&str>, path: &str) -> String {
+    match cwd {
+        Some(cwd) if !path.starts_with('/') => format!("{}/{path}", cwd.trim_end_matches('/')),
+        Some(_) | None => path.to_owned(),
     }
 }
 
@@ -225,6 +246,12 @@ struct ToolInput {
     paths: Vec<String>,
 }
 
+/// The paths of a command that is a patch; any other command names none.
+#[derive(Debug, Default)]
+struct Patch {
+    paths: Vec<String>,
+}
+
 struct Lenient<T>(std::marker::PhantomData<T>);
 
 /// What a lenient field makes of each JSON type.
@@ -256,14 +283,21 @@ impl FromAny for Presence {
     }
 }
 
+impl FromAny for Patch {
+    fn from_text(text: &str) -> Self {
+        let paths = codex::patched_paths(text);
+        Self { paths }
+    }
+}
+
 impl FromAny for ToolInput {
     fn from_map<'de, A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
         let mut paths = Vec::new();
         while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
-            if matches!(key.as_ref(), "file_path" | "notebook_path") {
-                paths.extend(map.next_value::<Text>()?.0);
-            } else {
-                map.next_value::<IgnoredAny>()?;
+            match key.as_ref() {
+                "file_path" | "notebook_path" => paths.extend(map.next_value::<Text>()?.0),
+                "command" => paths.extend(map.next_value::<Patch>()?.paths),
+                _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         Ok(Self { paths })
@@ -313,7 +347,7 @@ macro_rules! lenient {
     )*};
 }
 
-lenient!(Text, Presence, ToolInput);
+lenient!(Text, Presence, Patch, ToolInput);
 
 #[cfg(test)]
 #[path = "decode_tests.rs"]

@@ -1,14 +1,21 @@
 use super::*;
 use crate::adapter::registry;
-use crate::event::PromptOrigin;
 
 fn decoded(event: &str, payload: &[u8]) -> Result<Decoded, DecodeError> {
-    let manifest = registry::load("claude-code").unwrap();
+    decoded_of("claude-code", event, payload)
+}
+
+fn decoded_of(harness: &str, event: &str, payload: &[u8]) -> Result<Decoded, DecodeError> {
+    let manifest = registry::load(harness).unwrap();
     decode(&manifest, manifest.event(event).unwrap(), payload)
 }
 
 fn input(event: &str, payload: &str) -> HookInput {
-    match decoded(event, payload.as_bytes()).unwrap() {
+    input_of("claude-code", event, payload)
+}
+
+fn input_of(harness: &str, event: &str, payload: &str) -> HookInput {
+    match decoded_of(harness, event, payload.as_bytes()).unwrap() {
         Decoded::Input(input) => *input,
         Decoded::Ignored(why) => panic!("ignored: {why}"),
     }
@@ -113,15 +120,52 @@ fn a_main_session_started_as_an_agent_is_no_sub_agent() {
     assert_eq!(input("Stop", payload).agent, None);
 }
 
+#[test]
+fn a_patch_touches_the_files_it_names_below_the_sessions_directory() {
+    let wrote = |tool: &str, command: &str| {
+        let payload = serde_json::json!({"session_id": "s", "cwd": "/p/", "tool_name": tool,
+            "tool_input": {"command": command}});
+        let signal = input_of("codex", "PostToolUse", &payload.to_string()).signal;
+        let Signal::ToolFinished { wrote, .. } = signal else {
+            panic!("another signal");
+        };
+        wrote
+    };
+    let patch = "*** Begin Patch\n*** Add File: a b\n+x\n*** Delete File: /c\n*** End Patch";
+    assert_eq!(wrote("apply_patch", patch), ["/p/a b", "/c"]);
+    assert_eq!(wrote("Bash", patch), [""; 0].map(str::to_owned));
+    assert_eq!(wrote("apply_patch", "touch a"), [""; 0].map(str::to_owned));
+}
+
+#[test]
+fn words_that_one_client_writes_itself_are_the_users_in_another() {
+    let payload = r#"{"session_id":"s","prompt":"<command-name> is odd"}"#;
+    let Signal::PromptSubmitted { origin, .. } =
+        input_of("codex", "UserPromptSubmit", payload).signal
+    else {
+        panic!("another signal");
+    };
+    assert_eq!(origin, PromptOrigin::User);
+}
+
 /// Every recorded payload, one line each: what harn makes of it.
 #[test]
 fn recorded_payloads_decode_to_the_same_signals() {
-    let manifest = registry::load("claude-code").unwrap();
-    let folder = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/adapters/claude-code/fixtures/hook"
+    insta::assert_snapshot!(recorded("claude-code"));
+}
+
+#[test]
+fn recorded_payloads_of_codex_decode_to_the_same_signals() {
+    insta::assert_snapshot!(recorded("codex"));
+}
+
+fn recorded(harness: &str) -> String {
+    let manifest = registry::load(harness).unwrap();
+    let folder = format!(
+        "{}/adapters/{harness}/fixtures/hook",
+        env!("CARGO_MANIFEST_DIR")
     );
-    let mut names: Vec<String> = std::fs::read_dir(folder)
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -147,5 +191,5 @@ fn recorded_payloads_decode_to_the_same_signals() {
         };
         table.extend([name.trim_end_matches(".json"), ": ", &said, "\n"]);
     }
-    insta::assert_snapshot!(table);
+    table
 }

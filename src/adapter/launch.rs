@@ -5,9 +5,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::claude_code;
 use super::gauge::Settings;
 use super::manifest::{Manifest, Version, WiringKind};
+use super::{claude_code, codex};
 
 /// A run about to start.
 #[expect(missing_debug_implementations, reason = "holds a closure")]
@@ -15,6 +15,8 @@ pub struct Request<'a> {
     pub manifest: &'a Manifest,
     /// Of the program itself; none: not known.
     pub version: Option<&'a Version>,
+    /// The manifest's leading flags that the program lists in its help.
+    pub leading_flags: &'a [String],
     /// As the user typed them.
     pub args: &'a [OsString],
     pub cwd: &'a Path,
@@ -70,10 +72,35 @@ pub fn starts_session(manifest: &Manifest, args: &[OsString]) -> bool {
         .any(|arg| is_one_of(arg, &launch.information_flags))
 }
 
+/// Whether this command line takes one turn and ends.
+pub fn is_unattended(manifest: &Manifest, args: &[OsString]) -> bool {
+    let words = &manifest.launch.unattended;
+    args.first()
+        .is_some_and(|first| words.iter().any(|word| first == word.as_str()))
+}
+
+/// Whether this command line leaves the leading flags their place.
+pub fn takes_leading_flags(manifest: &Manifest, args: &[OsString]) -> bool {
+    let excluded = &manifest.launch.leading_unless;
+    let is_excluded = |arg: &OsString| {
+        let arg = arg.to_str().unwrap_or_default();
+        let flag = arg.split_once('=').map_or(arg, |(flag, _)| flag);
+        excluded.iter().any(|it| it == flag)
+    };
+    !args.iter().take_while(|arg| *arg != "--").any(is_excluded)
+}
+
+/// The arguments behind the leading flags, without any hooks.
+pub fn lead(leading_flags: &[String], args: &[OsString]) -> Vec<OsString> {
+    let leading = leading_flags.iter().map(OsString::from);
+    leading.chain(args.iter().cloned()).collect()
+}
+
 /// Wires harn's hooks into the run.
 pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
     match request.manifest.launch.wiring {
         WiringKind::SettingsFile => claude_code::wire(request),
+        WiringKind::SessionFlags => codex::wire(request),
     }
 }
 
@@ -111,5 +138,44 @@ mod tests {
                 ("-p -- --help", true),
             ]
         );
+    }
+
+    #[test]
+    fn resumed_and_unattended_runs_are_sessions_and_errands_are_not() {
+        let manifest = registry::load("codex").unwrap();
+        let starts = |line: &str| {
+            let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            starts_session(&manifest, &args)
+        };
+        let sessions = ["", "exec hi", "e hi", "resume --last", "fork", "review"];
+        assert_eq!(sessions.map(starts), [true; 6]);
+        let errands = [
+            "login",
+            "mcp list",
+            "app-server",
+            "--version",
+            "exec --help",
+            "agents",
+            "queue x",
+        ];
+        assert_eq!(errands.map(starts), [false; 7]);
+    }
+
+    #[test]
+    fn leading_flags_stay_away_from_what_excludes_them() {
+        let manifest = registry::load("codex").unwrap();
+        let takes = |line: &str| {
+            let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            takes_leading_flags(&manifest, &args)
+        };
+        let verdicts = [
+            "",
+            "exec hi",
+            "-- --remote",
+            "--remote unix://",
+            "resume --remote=unix://x",
+            "--no-daemon",
+        ];
+        assert_eq!(verdicts.map(takes), [true, true, true, false, false, false]);
     }
 }

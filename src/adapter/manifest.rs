@@ -27,6 +27,12 @@ pub struct Manifest {
     #[serde(rename = "event")]
     pub events: Vec<EventSpec>,
     pub tools: Tools,
+    /// Set where the harness runs no hook before the user has vouched for it.
+    pub trust: Option<Trust>,
+    /// Set where the client reports its state in its output.
+    pub report: Option<StateReport>,
+    /// Set where the process of a session holds a lock of it.
+    pub session_lock: Option<SessionLock>,
     pub claims: BTreeMap<Dimension, Claim>,
 }
 
@@ -60,6 +66,15 @@ pub struct Launch {
     pub information_flags: Vec<String>,
     /// How harn's hooks get into one run.
     pub wiring: WiringKind,
+    /// Flags put before the user's arguments, each only where the program's `--help` lists it.
+    #[serde(default)]
+    pub leading_flags: Vec<String>,
+    /// Flags of the user's beside which the program refuses the leading ones.
+    #[serde(default)]
+    pub leading_unless: Vec<String>,
+    /// First arguments of runs that take one turn and end.
+    #[serde(default)]
+    pub unattended: Vec<String>,
     /// The program is harn itself with this first argument; only the bare program name means it.
     pub builtin: Option<String>,
 }
@@ -70,6 +85,34 @@ pub struct Launch {
 pub enum WiringKind {
     /// A generated file behind `--settings`, hooks by event as Claude Code has them.
     SettingsFile,
+    /// One `-c hooks.<Event>=...` for each event, as Codex has them.
+    SessionFlags,
+}
+
+/// A harness's own question whether harn's hooks may run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trust {
+    /// What a person does to answer it, as it stands behind "hooks not seen: ".
+    pub hint: String,
+}
+
+/// How a client reports its state: in operating system commands of this number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StateReport {
+    pub osc: u32,
+}
+
+/// A file that the process of a session holds open.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionLock {
+    /// Name of the folder it lies in.
+    pub folder: String,
+    pub extension: String,
+    /// The oldest version known to hold it.
+    pub since: Version,
 }
 
 /// Which tools change files.
@@ -103,6 +146,7 @@ pub enum SignalKind {
     PromptSubmitted,
     TurnStopped,
     TurnFailed,
+    TurnInterrupted,
     ToolStarted,
     ToolFinished,
     ToolFailed,

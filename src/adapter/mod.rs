@@ -15,5 +15,6 @@ pub mod launch;
 pub mod manifest;
 pub mod registry;
 pub mod reply;
+pub mod report;
 
 pub use manifest::Manifest;

@@ -5,11 +5,12 @@
 use super::manifest::Manifest;
 
 /// Folder name and text of each manifest.
-const MANIFESTS: [(&str, &str); 2] = [
+const MANIFESTS: [(&str, &str); 3] = [
     (
         "claude-code",
         include_str!("../../adapters/claude-code/adapter.toml"),
     ),
+    ("codex", include_str!("../../adapters/codex/adapter.toml")),
     ("demo", include_str!("../../adapters/demo/adapter.toml")),
 ];
 

@@ -37,17 +37,25 @@ mod tests {
 
     #[test]
     fn context_is_nested_under_its_event_and_only_where_the_event_takes_it() {
-        let manifest = registry::load("claude-code").unwrap();
-        let said = |event: &str, decision: &Decision| {
-            String::from_utf8(reply(manifest.event(event).unwrap(), decision)).unwrap()
-        };
-        let context = Decision::Context("a \"b\"".into());
-        assert_eq!(
-            said("SessionStart", &context),
-            "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\",\"additionalContext\":\"a \\\"b\\\"\"}}\n"
-        );
-        assert_eq!(said("PreCompact", &context), "");
-        assert_eq!(said("PostCompact", &context), "");
-        assert_eq!(said("SessionStart", &Decision::Nothing), "");
+        for harness in ["claude-code", "codex"] {
+            let manifest = registry::load(harness).unwrap();
+            let said = |event: &str, decision: &Decision| {
+                String::from_utf8(reply(manifest.event(event).unwrap(), decision)).unwrap()
+            };
+            let context = Decision::Context("a \"b\"".into());
+            assert_eq!(
+                said("SessionStart", &context),
+                "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\",\"additionalContext\":\"a \\\"b\\\"\"}}\n"
+            );
+            let silent: Vec<&str> = manifest
+                .events
+                .iter()
+                .map(|event| event.native.as_str())
+                .filter(|event| said(event, &context).is_empty())
+                .collect();
+            assert_eq!(silent.len(), manifest.events.len() - 2);
+            assert!(silent.contains(&"PreCompact") && silent.contains(&"PostCompact"));
+            assert_eq!(said("SessionStart", &Decision::Nothing), "");
+        }
     }
 }

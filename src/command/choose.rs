@@ -8,6 +8,7 @@ use std::path::Path;
 use super::dispatch::complain;
 use super::place;
 use super::session::{self, Session, SessionError};
+use super::witness;
 use crate::adapter::registry;
 use crate::event::SessionId;
 use crate::exit::Exit;
@@ -67,11 +68,12 @@ pub(super) fn choose_or_complain(
         Ok(entry) => return Ok(Ok(entry)),
         Err(error) => error,
     };
+    let deaf = witness::problems(layout, None).into_iter().next();
     let hint = match &error {
         ChoiceError::Store(_) | ChoiceError::Session(_) => return Err(error.into()),
-        ChoiceError::Unknown(_) | ChoiceError::NoneHere => {
-            "a session is known from its first hook on: start one with `harn run -- <harness>`"
-        }
+        ChoiceError::Unknown(_) | ChoiceError::NoneHere => deaf.as_deref().unwrap_or(
+            "a session is known from its first hook on: start one with `harn run -- <harness>`",
+        ),
         ChoiceError::Several(_) => "name one with --session ID",
     };
     complain(&error, Some(hint));

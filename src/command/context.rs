@@ -9,7 +9,9 @@ use super::choose::choose_or_complain;
 use super::dispatch::{complain, say, say_json};
 use super::gauge::{ContextWire, MeterWire, context_lines};
 use super::session::Session;
-use super::{briefing, capsules, checkpoint, clock, note, place, report, telemetry, verify};
+use super::{
+    briefing, capsules, checkpoint, clock, note, place, report, telemetry, verify, witness,
+};
 use crate::adapter::manifest::{Dimension, Support};
 use crate::adapter::registry;
 use crate::cli::{CheckpointArgs, ContextArgs, ContextCommand, SessionArgs, ShowArgs, StatusArgs};
@@ -149,7 +151,7 @@ fn status(layout: &Layout, session: &Session, args: &SessionArgs) -> anyhow::Res
             post_signal: manifest.support(Dimension::PostSignal),
             trigger: manifest.support(Dimension::Trigger),
         },
-        problems: problems(session),
+        problems: problems(layout, session),
     };
     if args.json {
         say_json(&wire)
@@ -174,8 +176,8 @@ fn is_owned(layout: &Layout, session: &Session) -> anyhow::Result<bool> {
 }
 
 /// Looks for what keeps the next checkpoint from being saved, or the last one from being read.
-fn problems(session: &Session) -> Vec<String> {
-    let mut found = Vec::new();
+fn problems(layout: &Layout, session: &Session) -> Vec<String> {
+    let mut found = witness::problems(layout, Some(&session.adapter));
     if let Err(error) = session.store.check_writable() {
         found.push(format!("nothing can be saved: {error}"));
     }

@@ -142,7 +142,7 @@ fn deadline(signal: SignalKind) -> Duration {
         | SignalKind::AgentStarted
         | SignalKind::AgentStopped => 300,
         SignalKind::PromptSubmitted => 500,
-        SignalKind::SessionEnded => 1_000,
+        SignalKind::SessionEnded | SignalKind::TurnInterrupted => 1_000,
         SignalKind::SessionStarted
         | SignalKind::TurnStopped
         | SignalKind::TurnFailed

@@ -27,5 +27,6 @@ mod statusline;
 mod stdin;
 mod telemetry;
 mod verify;
+mod witness;
 
 pub use dispatch::main;

@@ -12,7 +12,7 @@ use super::choose::choose;
 use super::dispatch::{say, say_json};
 use super::gauge::{ContextWire, number};
 use super::session::{self, Session};
-use super::{clock, place};
+use super::{clock, place, witness};
 use crate::cli::{ContextArgs, Section};
 use crate::continuity::snapshot::{Dirty, DirtyPath};
 use crate::continuity::{RepoSnapshot, RepoState};
@@ -202,14 +202,20 @@ impl Report<'_> {
             ));
         }
         let runs = run::live(self.layout).map_err(|error| error.to_string())?;
-        for (run, speaker) in runs {
+        for live in runs {
+            let complaints = witness::complaints(&live);
+            let (run, speaker) = (live.run, live.speaker);
             let known = speaker.is_some_and(|speaker| {
                 Some(&speaker.session) == own.as_ref()
                     || entries.iter().any(|entry| entry.session == speaker.session)
             });
             if !known {
-                facts.push(json!({"run": run.id, "adapter": run.adapter, "name": run.name}));
+                facts.push(json!({
+                    "run": run.id, "adapter": run.adapter, "name": run.name,
+                    "problems": complaints,
+                }));
                 lines.push(format!("run {} ({}) elsewhere", run.id, run.adapter));
+                lines.extend(complaints.iter().map(|it| one_line(it)));
             }
         }
         if lines.is_empty() {

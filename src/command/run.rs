@@ -9,8 +9,10 @@ use std::process::Command;
 
 use super::dispatch::complain;
 use super::overlay::Shown;
+use super::witness::{self, Witness};
 use super::{clock, log_file, place, telemetry};
 use crate::adapter::launch::{self, Request, WiringError};
+use crate::adapter::manifest::{SessionLock, Version};
 use crate::adapter::{Manifest, registry};
 use crate::cli::RunArgs;
 use crate::event::RunId;
@@ -20,7 +22,7 @@ use crate::store::Layout;
 use crate::store::dir::DirError;
 use crate::store::layout::NoHome;
 use crate::supervisor::follower::Followed;
-use crate::supervisor::run::{self, Run, RunDir};
+use crate::supervisor::run::{self, Live, Run, RunDir, Sight};
 use crate::supervisor::version;
 use crate::terminal::{self, HostError, HostEvent, Program};
 
@@ -58,7 +60,7 @@ pub(super) fn run(args: &RunArgs) -> Exit {
         Ok(owned) => {
             let wired = owned.args.clone();
             let shown = Shown::prepare(args, word, owned.followed());
-            host(&start, wired.as_deref().unwrap_or(rest), Some(owned), shown)
+            host(&start, &wired, Some(owned), shown)
         }
         Err(error) => {
             complain(
@@ -154,11 +156,13 @@ fn host(start: &Start, args: &[OsString], owned: Option<Owned>, mut shown: Shown
     let overlay = shown.overlay.take();
     let ended = terminal::run(&program, overlay, &mut |event| {
         shown.hear(event);
-        if let (HostEvent::Started { pid }, Some(owned)) = (event, &mut owned) {
-            owned.started(pid);
+        if let Some(owned) = &mut owned {
+            owned.hear(event);
         }
     });
-    drop(owned);
+    if let Some(owned) = owned {
+        owned.end(matches!(&ended, Ok(outcome) if outcome.code() == 0));
+    }
     match ended {
         Ok(outcome) => Exit::Program(outcome.code()),
         Err(error) => explain(&error),
@@ -199,14 +203,17 @@ enum OwnError {
 }
 
 /// A run that harn owns; its files go when it is dropped.
-#[derive(Debug)]
 struct Owned {
     layout: Layout,
     dir: RunDir,
     run: Run,
-    /// The arguments with the wiring in them; none: hooks are not wanted.
-    args: Option<Vec<OsString>>,
+    /// The arguments with what harn puts before them.
+    args: Vec<OsString>,
+    has_hooks: bool,
     environment: Vec<(String, String)>,
+    witness: Option<Witness>,
+    /// The program takes one turn and ends.
+    is_unattended: bool,
 }
 
 impl Owned {
@@ -238,30 +245,45 @@ impl Owned {
                 started_at: clock::now(),
             },
             layout,
-            args: None,
+            args: Vec::new(),
+            has_hooks: !wanted.no_hooks,
             environment: owned_environment(manifest),
+            witness: None,
+            is_unattended: launch::is_unattended(manifest, args),
         };
         owned.dir.write(&owned.run)?;
-        if !wanted.no_hooks {
-            owned.args = Some(owned.wire(manifest, path, args)?);
+        let client = Client::look_at(&owned.layout, manifest, path, args);
+        if wanted.no_hooks {
+            owned.args = launch::lead(&client.leading_flags, args);
+        } else {
+            owned.args = owned.wire(manifest, &client, args)?;
+            owned.witness = owned.watch(manifest, &client)?;
         }
         Ok(owned)
+    }
+
+    /// Has somebody watch whether the hooks are seen.
+    fn watch(&self, manifest: &Manifest, client: &Client) -> Result<Option<Witness>, OwnError> {
+        let Some(dir) = RunDir::open(&self.layout, &self.run.id)? else {
+            return Ok(None);
+        };
+        let lock = manifest.session_lock.as_ref();
+        let is_held = |lock: &&SessionLock| client.version.as_ref() >= Some(&lock.since);
+        Ok(Witness::start(manifest, lock.filter(is_held).cloned(), dir))
     }
 
     fn wire(
         &self,
         manifest: &Manifest,
-        path: &OsStr,
+        client: &Client,
         args: &[OsString],
     ) -> Result<Vec<OsString>, OwnError> {
-        let version = which::which(path)
-            .ok()
-            .and_then(|path| version::of(&self.layout, &path));
         let cwd = std::env::current_dir().map_err(OwnError::Directory)?;
         let harn = own_command()?;
         let wiring = launch::wire(&Request {
             manifest,
-            version: version.as_ref(),
+            version: client.version.as_ref(),
+            leading_flags: &client.leading_flags,
             args,
             cwd: &cwd,
             file: &self.dir.settings_path(),
@@ -278,6 +300,50 @@ impl Owned {
         Ok(wiring.args)
     }
 
+    /// Called on the byte path.
+    fn hear(&mut self, event: HostEvent<'_>) {
+        match event {
+            HostEvent::Started { pid } => self.started(pid),
+            HostEvent::Output(bytes) => {
+                if let Some(witness) = &mut self.witness {
+                    witness.output(bytes);
+                }
+            }
+            HostEvent::Input(_)
+            | HostEvent::Resized(_)
+            | HostEvent::Stopped
+            | HostEvent::Continued
+            | HostEvent::Asked(_)
+            | HostEvent::Ended(_) => {}
+        }
+    }
+
+    /// Says what the user could not be told while the program had the terminal; the files go.
+    fn end(mut self, is_success: bool) {
+        let Some(witness) = self.witness.take() else {
+            return;
+        };
+        let had_turn = witness.end() || (self.is_unattended && is_success);
+        let seen = || {
+            Ok::<_, DirError>(Live {
+                run: self.run.clone(),
+                speaker: self.dir.speaker()?,
+                sight: self
+                    .dir
+                    .sight()?
+                    .or_else(|| had_turn.then(|| Sight::at(clock::now()))),
+            })
+        };
+        match seen() {
+            Ok(live) => {
+                for complaint in witness::complaints(&live) {
+                    complain(&complaint, None);
+                }
+            }
+            Err(error) => tracing::warn!(%error, "cannot tell whether hooks were seen"),
+        }
+    }
+
     /// What the overlay's follower has to know.
     fn followed(&self) -> Option<Followed> {
         Some(Followed {
@@ -285,7 +351,11 @@ impl Owned {
             run: self.run.id.clone(),
             adapter: self.run.adapter.clone(),
             started_at: self.run.started_at,
-            has_hooks: self.args.is_some(),
+            has_hooks: self.has_hooks,
+            trust_hint: self
+                .witness
+                .as_ref()
+                .map(|witness| witness.hint().to_owned()),
             project: std::env::current_dir().ok()?,
         })
     }
@@ -296,6 +366,9 @@ impl Owned {
             .ok()
             .and_then(process::see)
             .map(|seen| seen.process);
+        if let (Some(client), Some(witness)) = (self.run.client, &self.witness) {
+            witness.started(client);
+        }
         if let Err(error) = self.dir.write(&self.run) {
             tracing::warn!(%error, "the run's record is out of date");
         }
@@ -318,6 +391,30 @@ impl Drop for Owned {
     fn drop(&mut self) {
         if let Err(error) = run::remove(&self.layout, &self.run.id) {
             tracing::warn!(%error, "the run's files stay until the next sweep");
+        }
+    }
+}
+
+/// What the installed program tells of itself.
+struct Client {
+    version: Option<Version>,
+    /// The manifest's leading flags that it knows.
+    leading_flags: Vec<String>,
+}
+
+impl Client {
+    fn look_at(layout: &Layout, manifest: &Manifest, path: &OsStr, args: &[OsString]) -> Self {
+        let program = which::which(path).ok();
+        let wanted = &manifest.launch.leading_flags;
+        let is_wanted = !wanted.is_empty() && launch::takes_leading_flags(manifest, args);
+        let known = program
+            .as_ref()
+            .filter(|_| is_wanted)
+            .map_or_else(Vec::new, |path| version::flags(layout, path));
+        let listed = wanted.iter().filter(|flag| known.contains(flag));
+        Self {
+            version: program.and_then(|path| version::of(layout, &path)),
+            leading_flags: listed.cloned().collect(),
         }
     }
 }

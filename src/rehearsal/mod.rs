@@ -4,8 +4,10 @@
 //! and `tests/real` start them; nothing on a hook's path does.
 
 mod answer;
+mod directive;
 mod log;
 pub mod messages;
+pub mod responses;
 mod server;
 
 pub use answer::{Answer, Chunk};

@@ -40,6 +40,9 @@ pub struct Followed {
     pub adapter: HarnessId,
     pub started_at: Timestamp,
     pub has_hooks: bool,
+    /// Set where the harness asks before it runs hooks, and where a record of the run tells when that was not answered;
+    /// what a person does about it.
+    pub trust_hint: Option<String>,
     pub project: PathBuf,
 }
 
@@ -83,6 +86,7 @@ impl Follower {
             poster,
             signs: Arc::clone(&signs),
             session: None,
+            is_deaf: false,
             head: None,
             looks_since_head: 0,
             usage: None,
@@ -115,6 +119,8 @@ struct Watch {
     poster: Poster,
     signs: Arc<Signs>,
     session: Option<Session>,
+    /// A turn went by without any hook.
+    is_deaf: bool,
     head: Option<Head>,
     looks_since_head: u32,
     /// Nothing tells it yet.
@@ -175,6 +181,7 @@ impl Watch {
             return Ok(());
         };
         let Some(speaker) = run.speaker()? else {
+            self.is_deaf = run.sight()?.is_some();
             return Ok(());
         };
         if self
@@ -227,12 +234,17 @@ impl Watch {
         self.poster.post(Notice::Status(status::line(&facts)));
     }
 
-    fn hooks(&self, now: Timestamp) -> Hooks {
+    fn hooks(&self, now: Timestamp) -> Hooks<'_> {
         match (&self.session, self.followed.has_hooks) {
             (Some(_), _) => Hooks::Seen,
             (None, false) => Hooks::Off,
-            (None, true) => Hooks::Silent {
-                for_ms: now.ms_since(self.followed.started_at),
+            (None, true) => match &self.followed.trust_hint {
+                Some(hint) if self.is_deaf => Hooks::Refused(hint),
+                // Such a harness may speak as late as at the first prompt.
+                Some(_) => Hooks::Silent { for_ms: 0 },
+                None => Hooks::Silent {
+                    for_ms: now.ms_since(self.followed.started_at),
+                },
             },
         }
     }
@@ -242,7 +254,8 @@ impl Watch {
         let now = (self.means.now)();
         let Some(session) = &self.session else {
             let waited = now.ms_since(self.followed.started_at);
-            let is_waiting = self.followed.has_hooks && waited < HOOKS_PATIENCE_MS;
+            let is_timed = self.followed.has_hooks && self.followed.trust_hint.is_none();
+            let is_waiting = is_timed && waited < HOOKS_PATIENCE_MS;
             return is_waiting.then(|| Duration::from_millis(HOOKS_PATIENCE_MS - waited));
         };
         let age = now.ms_since(session.state.capsule.as_ref()?.at);

@@ -19,7 +19,14 @@ const RECORD_FILE: &str = "run.json";
 const SPEAKER_FILE: &str = "session.json";
 const SETTINGS_FILE: &str = "settings.json";
 const STATUS_LINE_FILE: &str = "statusline.json";
-const FILES: [&str; 4] = [RECORD_FILE, SPEAKER_FILE, SETTINGS_FILE, STATUS_LINE_FILE];
+const SIGHT_FILE: &str = "sight.json";
+const FILES: [&str; 5] = [
+    RECORD_FILE,
+    SPEAKER_FILE,
+    SETTINGS_FILE,
+    STATUS_LINE_FILE,
+    SIGHT_FILE,
+];
 const LIMIT_BYTES: u64 = 64 * 1024;
 
 /// One owned run.
@@ -41,6 +48,32 @@ pub struct Speaker {
     pub process: Process,
     /// The session it spoke of last.
     pub session: SessionId,
+}
+
+/// What `harn run` itself saw of a session whose hooks had not spoken when its first turn was over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sight {
+    pub turn_at: Timestamp,
+    /// Why the session is not this run's; none: nothing says so.
+    pub unowned: Option<String>,
+}
+
+impl Sight {
+    /// A turn was seen, and nothing is known beside.
+    pub fn at(turn_at: Timestamp) -> Self {
+        Self {
+            turn_at,
+            unowned: None,
+        }
+    }
+}
+
+/// A live run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Live {
+    pub run: Run,
+    pub speaker: Option<Speaker>,
+    pub sight: Option<Sight>,
 }
 
 /// An open run directory.
@@ -91,6 +124,14 @@ impl RunDir {
 
     pub fn set_speaker(&self, speaker: &Speaker) -> Result<(), DirError> {
         self.write_file(SPEAKER_FILE, speaker)
+    }
+
+    pub fn sight(&self) -> Result<Option<Sight>, DirError> {
+        self.read_file(SIGHT_FILE, format::RUN)
+    }
+
+    pub fn set_sight(&self, sight: &Sight) -> Result<(), DirError> {
+        self.write_file(SIGHT_FILE, sight)
     }
 
     /// Where the generated settings go; the name is the same for the whole run.
@@ -187,7 +228,7 @@ fn is_old(name: &str) -> bool {
 }
 
 /// The live runs of this user.
-pub fn live(layout: &Layout) -> Result<Vec<(Run, Option<Speaker>)>, DirError> {
+pub fn live(layout: &Layout) -> Result<Vec<Live>, DirError> {
     let Some(runs) = home::open_room(layout, home::RUNS)? else {
         return Ok(Vec::new());
     };
@@ -198,7 +239,11 @@ pub fn live(layout: &Layout) -> Result<Vec<(Run, Option<Speaker>)>, DirError> {
         if let Some(run) = dir.read()?
             && process::is_alive(run.host)
         {
-            found.push((run, dir.speaker()?));
+            found.push(Live {
+                run,
+                speaker: dir.speaker()?,
+                sight: dir.sight()?,
+            });
         }
     }
     Ok(found)

@@ -22,13 +22,15 @@ pub struct Usage {
 
 /// Whether the harness's hooks reach harn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hooks {
+pub enum Hooks<'a> {
     /// The user wanted none.
     Off,
     /// None has spoken, since the program was started this long ago.
     Silent {
         for_ms: u64,
     },
+    /// A turn went by without them; what a person does about it.
+    Refused(&'a str),
     Seen,
 }
 
@@ -36,7 +38,7 @@ pub enum Hooks {
 #[derive(Debug, Clone)]
 pub struct Facts<'a> {
     pub adapter: &'a HarnessId,
-    pub hooks: Hooks,
+    pub hooks: Hooks<'a>,
     /// None until a session speaks for the run.
     pub state: Option<&'a State>,
     pub usage: Option<&'a Usage>,
@@ -80,6 +82,10 @@ fn warning(facts: &Facts<'_>) -> Option<Part> {
         Hooks::Off => Some(Part::new("hooks off", Tone::Quiet, 2)),
         Hooks::Silent { for_ms } if for_ms >= HOOKS_PATIENCE_MS => {
             Some(Part::new("! hooks not seen", Tone::Warning, 1))
+        }
+        Hooks::Refused(hint) => {
+            let text = format!("! hooks not seen: {hint}");
+            Some(Part::new(text, Tone::Warning, 1))
         }
         Hooks::Silent { .. } | Hooks::Seen => None,
     }
@@ -201,8 +207,19 @@ mod tests {
         assert_eq!(shown(&facts, 80), "demo starting | context ?");
         let hooks = Hooks::Silent { for_ms: 30_000 };
         assert_eq!(
-            shown(&Facts { hooks, ..facts }, 80),
+            shown(
+                &Facts {
+                    hooks,
+                    ..facts.clone()
+                },
+                80
+            ),
             "demo starting | ! hooks not seen | context ?"
+        );
+        let hooks = Hooks::Refused("trust them");
+        assert_eq!(
+            shown(&Facts { hooks, ..facts }, 80),
+            "demo starting | ! hooks not seen: trust them | context ?"
         );
     }
 

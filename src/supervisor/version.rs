@@ -1,6 +1,6 @@
-//! The version of an installed client, asked once per program file.
+//! The version of an installed client and the flags it knows, asked once per program file.
 //!
-//! `--version` takes a client a tenth of a second or more; the answer is kept by path, modification time and size.
+//! `--version` takes a client a tenth of a second or more; the answers are kept by path, modification time and size.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -21,17 +21,57 @@ const CACHE_FILE: &str = "versions.json";
 const LIMIT_BYTES: u64 = 256 * 1024;
 /// A client that takes longer is taken for one of unknown version.
 const PATIENCE: Duration = Duration::from_secs(5);
+const PRINTED_LIMIT_BYTES: u64 = 32 * 1024;
 const POLL: Duration = Duration::from_millis(5);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Known {
     modified_ns: i128,
     size: u64,
-    printed: String,
+    printed: Option<String>,
+    /// The long flags that its help lists; none: not asked yet.
+    #[serde(default)]
+    flags: Option<Vec<String>>,
 }
 
 /// What the program says its version is; `None` when it does not say.
 pub fn of(layout: &Layout, program: &Path) -> Option<Version> {
+    let known = known(layout, program, |known| {
+        let is_news = known.printed.is_none();
+        if is_news {
+            known.printed = ask(program, "--version");
+        }
+        is_news && known.printed.is_some()
+    })?;
+    Version::find_in(&known.printed?)
+}
+
+/// The long flags that the program's help lists; none when it does not tell.
+pub fn flags(layout: &Layout, program: &Path) -> Vec<String> {
+    let known = known(layout, program, |known| {
+        let is_news = known.flags.is_none();
+        if is_news {
+            known.flags = ask(program, "--help").map(|help| flags_in(&help));
+        }
+        is_news && known.flags.is_some()
+    });
+    known.and_then(|known| known.flags).unwrap_or_default()
+}
+
+fn flags_in(help: &str) -> Vec<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let words = help.split(|c: char| !is_part(c));
+    let mut flags: Vec<String> = words
+        .filter(|word| word.len() > 2 && word.starts_with("--"))
+        .map(str::to_owned)
+        .collect();
+    flags.sort();
+    flags.dedup();
+    flags
+}
+
+/// What is kept of this very file, after `learn` has filled in what it wants of it and said whether that is news.
+fn known(layout: &Layout, program: &Path, learn: impl FnOnce(&mut Known) -> bool) -> Option<Known> {
     let real = program.canonicalize().ok()?;
     let meta = real.metadata().ok()?;
     let modified_ns = i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec());
@@ -42,25 +82,22 @@ pub fn of(layout: &Layout, program: &Path) -> Option<Version> {
         .ok()
         .and_then(|dir| read(dir).ok())
         .unwrap_or_default();
-    if let Some(known) = cache.get(&key)
-        && (known.modified_ns, known.size) == (modified_ns, meta.size())
-    {
-        return Version::find_in(&known.printed);
+    let kept = cache
+        .remove(&key)
+        .filter(|known| (known.modified_ns, known.size) == (modified_ns, meta.size()));
+    let mut known = kept.unwrap_or(Known {
+        modified_ns,
+        size: meta.size(),
+        printed: None,
+        flags: None,
+    });
+    if learn(&mut known) {
+        cache.insert(key, known.clone());
+        if let Err(error) = dir.and_then(|dir| write(&dir, &cache)) {
+            tracing::debug!(%error, "what the client told of itself is not kept");
+        }
     }
-    let printed = ask(program)?;
-    let version = Version::find_in(&printed);
-    cache.insert(
-        key,
-        Known {
-            modified_ns,
-            size: meta.size(),
-            printed,
-        },
-    );
-    if let Err(error) = dir.and_then(|dir| write(&dir, &cache)) {
-        tracing::debug!(%error, "the client's version is not kept");
-    }
-    version
+    Some(known)
 }
 
 fn read(dir: &Dir) -> Result<BTreeMap<String, Known>, DirError> {
@@ -82,10 +119,10 @@ fn write(dir: &Dir, cache: &BTreeMap<String, Known>) -> Result<(), DirError> {
     }
 }
 
-/// Runs `program --version` without a terminal and with a limit.
-fn ask(program: &Path) -> Option<String> {
+/// Runs `program <flag>` without a terminal and with a limit; what it prints stays below a pipe's capacity.
+fn ask(program: &Path, flag: &str) -> Option<String> {
     let mut child = Command::new(program)
-        .arg("--version")
+        .arg(flag)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -108,7 +145,18 @@ fn ask(program: &Path) -> Option<String> {
         }
     };
     let mut printed = String::new();
-    let mut stdout = child.stdout.take()?.take(4096);
+    let mut stdout = child.stdout.take()?.take(PRINTED_LIMIT_BYTES);
     stdout.read_to_string(&mut printed).ok()?;
     status.success().then_some(printed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_the_long_words_of_a_help() {
+        let help = "Options:\n  -c, --config <key=value>\n      see `--enable`.\n  -- --no-daemon\n --config=x";
+        assert_eq!(flags_in(help), ["--config", "--enable", "--no-daemon"]);
+    }
 }

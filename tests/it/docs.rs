@@ -58,6 +58,7 @@ fn lived_in() -> TestEnv {
         "#!/bin/sh\n[ \"$1\" = --version ] && echo 2.1.197\nexit 0\n",
     );
     fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
+    symlink(bin.join("claude"), bin.join("codex")).unwrap();
     fs::rename(client, bin.join("claude")).unwrap();
     env.set(
         "PATH",

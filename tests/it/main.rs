@@ -15,4 +15,5 @@ mod repo;
 mod run;
 mod support;
 mod telemetry;
+mod trust;
 mod wiring;

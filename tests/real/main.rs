@@ -8,6 +8,8 @@
 mod baseline;
 mod claude_code;
 mod client;
+mod codex;
+mod kept;
 mod overlay;
 mod record;
 mod sandbox;

@@ -1,16 +1,15 @@
 //! A person's machine with the client on it: HOME, a project under git, settings of their own, and the scripted model.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-use bytes::Bytes;
 use harn::rehearsal::messages::Messages;
 use harn::rehearsal::{RequestLog, Server};
 use serde_json::{Map, Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::client;
+use super::kept::{self, lines, walk};
 use super::support::TestEnv;
 
 /// Accepted as a key by the client because `~/.claude.json` names its end; no server ever checks it.
@@ -159,35 +158,14 @@ impl Sandbox {
         found
     }
 
-    /// Where harn keeps this session in the project.
-    pub(crate) fn context(&self, session: &str) -> PathBuf {
-        let hash = Bytes::copy_from_slice(&Sha256::digest(session.as_bytes()));
-        let key: String = format!("{hash:x}").chars().take(24).collect();
-        self.env.project().join(".harnery/context").join(key)
-    }
-
     /// The session's capsules, by file name.
     pub(crate) fn capsules(&self, session: &str) -> Vec<(String, Value)> {
-        let Ok(dir) = fs::read_dir(self.context(session).join("capsules")) else {
-            return Vec::new();
-        };
-        let mut found: Vec<_> = dir
-            .map(|entry| {
-                let path = entry.unwrap().path();
-                let name = path.file_name().unwrap().to_string_lossy().into_owned();
-                (
-                    name,
-                    serde_json::from_slice(&fs::read(&path).unwrap()).unwrap(),
-                )
-            })
-            .collect();
-        found.sort_by(|one, other| one.0.cmp(&other.0));
-        found
+        kept::capsules(&self.env, session)
     }
 
     /// The canonical events of a session.
     pub(crate) fn events(&self, session: &str) -> Vec<Value> {
-        lines(&self.context(session).join("events.ndjson"))
+        kept::events(&self.env, session)
     }
 
     /// The client's own transcript of a session.
@@ -199,27 +177,6 @@ impl Sandbox {
             .collect();
         let folder = self.env.home().join(".claude/projects").join(folder);
         lines(&folder.join(format!("{session}.jsonl")))
-    }
-}
-
-/// The whole lines of a file that may still be written to.
-fn lines(path: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(path).unwrap_or_default();
-    text.lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect()
-}
-
-fn walk(dir: &Path, visit: &mut impl FnMut(&Path)) {
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let Ok(kind) = entry.file_type() else {
-            continue;
-        };
-        if kind.is_dir() {
-            walk(&entry.path(), visit);
-        } else if kind.is_file() {
-            visit(&entry.path());
-        }
     }
 }
 

@@ -157,6 +157,7 @@ mod tests {
         let wiring = wire(&Request {
             manifest: &manifest,
             version: version.as_ref(),
+            leading_flags: &[],
             args: &args,
             cwd: Path::new("/"),
             file: Path::new("/run/s.json"),

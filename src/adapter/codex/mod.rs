@@ -1,9 +1,14 @@
 //! Codex CLI: what its manifest cannot say.
 
 mod knobs;
+mod patch;
 mod rollout;
+mod wiring;
 
 use super::gauge::Gauge;
+
+pub use patch::patched_paths;
+pub use wiring::wire;
 
 /// How its context is read.
 pub(super) const GAUGE: Gauge = Gauge {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::super::{Answer, Exchange, Kind, Protocol};
+use super::super::{Answer, Exchange, Kind, Protocol, directive};
 use super::reply::{self, Block, Message, Usage};
-use super::script::{Reply, Script};
-use super::{directive, request};
+use super::script::Script;
+use super::{Reply, request};
 
 /// The scripted Messages API.
 #[derive(Debug)]
@@ -153,15 +153,7 @@ impl State {
         }
         let reply = match self.script.replies.pop_front() {
             Some(reply) => reply,
-            None if !directives.tools.is_empty() => Reply::Tools(directives.tools),
-            None => {
-                let text = directives
-                    .say
-                    .unwrap_or_else(|| format!("Rehearsed reply {n}."));
-                directives
-                    .slow
-                    .map_or(Reply::Say(text.clone()), |slow| Reply::Slow(text, slow))
-            }
+            None => directives.reply(n),
         };
         Ok(Turn {
             reply,

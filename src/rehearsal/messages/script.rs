@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use serde_json::Value;
+use super::Reply;
 
 #[derive(Debug, Clone)]
 pub struct Script {
@@ -31,17 +31,6 @@ pub struct Summary {
     pub status: Option<u16>,
     /// What `usage_tokens` falls to after it.
     pub usage_after_tokens: Option<u64>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Reply {
-    Say(String),
-    /// Text streamed over a time.
-    Slow(String, Duration),
-    /// Tool calls, by name and input, in one message.
-    Tools(Vec<(String, Value)>),
-    /// An HTTP error.
-    Refuse(u16),
 }
 
 impl Default for Script {

@@ -6,6 +6,18 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+/// How one conversation request is answered.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    Say(String),
+    /// Text streamed over a time.
+    Slow(String, Duration),
+    /// Tool calls, by name and input, in one answer.
+    Tools(Vec<(String, Value)>),
+    /// An HTTP error.
+    Refuse(u16),
+}
+
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Directives {
     /// Tokens reported from this reply on.
@@ -42,6 +54,18 @@ pub(super) fn parse(text: &str) -> Directives {
 }
 
 impl Directives {
+    /// The answer asked for; a text with the request's number where nothing is.
+    pub(super) fn reply(self, n: usize) -> Reply {
+        if !self.tools.is_empty() {
+            return Reply::Tools(self.tools);
+        }
+        let text = self.say.unwrap_or_else(|| format!("Rehearsed reply {n}."));
+        match self.slow {
+            Some(slow) => Reply::Slow(text, slow),
+            None => Reply::Say(text),
+        }
+    }
+
     fn read_word(&mut self, word: &str) {
         let Some((name, value)) = word.strip_prefix('@').and_then(|word| word.split_once('='))
         else {
