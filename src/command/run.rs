@@ -154,7 +154,7 @@ fn host(start: &Start, args: &[OsString], owned: Option<Owned>, mut shown: Shown
     };
     let mut owned = owned;
     let overlay = shown.overlay.take();
-    let ended = terminal::run(&program, overlay, &mut |event| {
+    let ended = terminal::run(&program, overlay, None, &mut |event| {
         shown.hear(event);
         if let Some(owned) = &mut owned {
             owned.hear(event);
