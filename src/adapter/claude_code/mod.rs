@@ -1,5 +1,6 @@
 //! Claude Code: what its manifest cannot say.
 
+pub mod keys;
 mod knobs;
 mod prompt;
 mod status_line;
