@@ -183,6 +183,11 @@ impl Attempt {
         self.typed_at.is_some()
     }
 
+    /// Another one waits for the same attempt, perhaps for longer.
+    pub fn wait_until(&mut self, until: Timestamp) {
+        self.request.until = self.request.until.max(until);
+    }
+
     /// Settled, and nothing of harn's is left in the composer.
     pub fn is_over(&self) -> bool {
         self.outcome().is_some() && self.residue_until.is_none()
@@ -203,7 +208,7 @@ impl Attempt {
         }
     }
 
-    /// The document of the contract; `pending` or `unconfirmed` for a caller who stops waiting.
+    /// The document of the contract; for a caller who stops waiting before the end, with another outcome.
     pub fn settled(&self, otherwise: Outcome) -> Settled {
         let between = |from: Option<Timestamp>, to: Option<Timestamp>| Some(to?.ms_since(from?));
         Settled {
@@ -212,9 +217,11 @@ impl Attempt {
             session: Some(self.request.session.clone()),
             attempt: Some(self.request.attempt.clone()),
             outcome: self.outcome().unwrap_or(otherwise),
-            reason: self.reason.clone().or_else(|| {
-                let is_open = self.outcome().is_none() && otherwise == Outcome::Unconfirmed;
-                is_open.then(|| self.text())
+            reason: self.reason.clone().or_else(|| match otherwise {
+                _ if self.outcome().is_some() => None,
+                Outcome::Refused => Some(format!("still {}", self.text())),
+                Outcome::Unconfirmed => Some(self.text()),
+                _ => None,
             }),
             origin: self.request.origin,
             focus: self.request.focus.as_ref().map(|focus| FocusReport {

@@ -20,6 +20,6 @@ pub use evidence::{Evidence, Kind, Way};
 pub use focus::{Focus, FocusError};
 pub use gate::Wait;
 pub use manner::{Keys, Manner};
-pub use outcome::{Origin, Outcome, Settled, Timing, TokenCounts};
+pub use outcome::{FocusReport, Origin, Outcome, Settled, Timing, TokenCounts};
 pub use policy::{Asking, Policy};
 pub use view::{Activity, Composer, Record, Reply, Sight, View};

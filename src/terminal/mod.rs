@@ -30,6 +30,7 @@ mod reset;
 mod screen;
 mod signal;
 mod size;
+mod title;
 mod tty;
 mod typist;
 
@@ -44,4 +45,6 @@ pub use screen::{Cell, Model, Screen, ScreenFeed, screen};
 pub(crate) use signal::Signals;
 pub use signal::spawn_deaf;
 pub use size::Size;
+pub use title::TitleScanner;
+pub use tty::is_present;
 pub use typist::{Typed, Typing};

@@ -3,11 +3,14 @@
 pub mod keys;
 mod knobs;
 mod prompt;
+mod recipe;
 mod status_line;
 mod transcript;
 mod wiring;
 
 use super::gauge::Gauge;
+
+pub(in crate::adapter) use recipe::RECIPE;
 
 pub use prompt::prompt_origin;
 pub use wiring::wire;
