@@ -340,7 +340,7 @@ impl Attempt {
         let text = self.typed_text();
         let typing = match plan {
             Plan::Key(key) => Typing::Write(key.to_vec()),
-            Plan::TextAndKey(key) => Typing::Write([&self.manner.bytes(&text), key].concat()),
+            Plan::TextAndKey(key) => Typing::Write(self.manner.bytes_with(&text, key)),
             Plan::Look(..) => Typing::Hold {
                 text: self.manner.bytes(&text),
                 undo: self.manner.undo(&text),
