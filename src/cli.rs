@@ -37,6 +37,14 @@ pub enum Command {
     Note(NoteArgs),
     /// The canonical events of a session
     Events(EventsArgs),
+    /// Every session harn knows and every owned run: which is about to forget, and which just did
+    Sessions(SessionsArgs),
+    /// The same as a live dashboard
+    #[command(
+        after_help = "Keys: ↑ ↓ select, c compact (owned sessions), s save a checkpoint, b briefing, / filter, q quit.\n\n\
+        Example:\n  harn watch"
+    )]
+    Watch,
     /// The entry point of a harness's hooks: reads the payload from standard input
     #[command(
         after_help = "Always exits 0; prints one JSON document or nothing.\n\nExample:\n  \
@@ -216,6 +224,8 @@ pub enum ContextCommand {
     List(ListArgs),
     /// What lies between two checkpoints
     Diff(DiffArgs),
+    /// Used tokens over time, with each compaction marked
+    Graph(GraphArgs),
     /// Rebuild the state from events and checkpoints, and report differences (exit 65 if there are any)
     Verify(VerifyArgs),
 }
@@ -249,6 +259,22 @@ pub struct ShowArgs {
 
 #[derive(Debug, Args)]
 pub struct ListArgs {
+    #[command(flatten)]
+    pub session: SessionArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Marks: M asked of harn, with its own outcome; A automatic, H by hand, by the harness's word alone.\n\n\
+    Examples:\n  \
+    harn context graph\n  \
+    harn context graph --svg context.svg"
+)]
+pub struct GraphArgs {
+    /// Write the graph to this file as SVG
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<std::path::PathBuf>,
+
     #[command(flatten)]
     pub session: SessionArgs,
 }
@@ -329,6 +355,21 @@ pub struct EventsArgs {
 
     #[command(flatten)]
     pub session: SessionArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The most urgent first: a session that lost its context, one with a compaction under way, one whose\n\
+    window is almost full. States: owned (a live run hosts it), open (only its hooks speak), crashed,\n\
+    unreadable, foreign (another tool's), retired.\n\n\
+    Examples:\n  \
+    harn sessions\n  \
+    harn sessions --json | jq '.sessions[] | select(.state == \"owned\")'"
+)]
+pub struct SessionsArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

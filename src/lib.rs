@@ -8,6 +8,7 @@ pub mod command;
 pub mod compaction;
 pub mod config;
 pub mod continuity;
+pub mod dashboard;
 pub mod demo;
 pub mod event;
 pub mod exit;

@@ -10,7 +10,7 @@ use super::dispatch::{complain, say, say_json};
 use super::gauge::{ContextWire, MeterWire, context_lines};
 use super::session::Session;
 use super::{
-    briefing, capsules, checkpoint, clock, note, place, report, telemetry, verify, witness,
+    briefing, capsules, checkpoint, clock, graph, note, place, report, telemetry, verify, witness,
 };
 use crate::adapter::manifest::{Dimension, Support};
 use crate::adapter::registry;
@@ -42,6 +42,7 @@ pub(super) fn run(args: &ContextArgs) -> anyhow::Result<Exit> {
         ContextCommand::Checkpoint(args) => &args.session,
         ContextCommand::List(args) => &args.session,
         ContextCommand::Diff(args) => &args.session,
+        ContextCommand::Graph(args) => &args.session,
         ContextCommand::Verify(args) => &args.session,
     };
     let cwd = std::env::current_dir().context("cannot tell the current directory")?;
@@ -49,6 +50,9 @@ pub(super) fn run(args: &ContextArgs) -> anyhow::Result<Exit> {
         Ok(entry) => entry,
         Err(exit) => return Ok(exit),
     };
+    if let ContextCommand::Graph(args) = command {
+        return graph::run(&Session::glance(&layout, &entry)?, args);
+    }
     if let ContextCommand::Checkpoint(args) = command {
         return save(Session::open(&layout, &entry, PATIENCE)?, args);
     }
@@ -62,7 +66,7 @@ pub(super) fn run(args: &ContextArgs) -> anyhow::Result<Exit> {
         ContextCommand::List(args) => capsules::list(&session, &args.session),
         ContextCommand::Diff(args) => capsules::diff(&session, args),
         ContextCommand::Verify(args) => verify::run(&session, &args.session),
-        ContextCommand::Checkpoint(_) => Ok(Exit::Internal),
+        ContextCommand::Checkpoint(_) | ContextCommand::Graph(_) => Ok(Exit::Internal),
     }
 }
 

@@ -63,7 +63,7 @@ fn print(events: &[Event], as_json: bool) -> io::Result<()> {
 }
 
 /// `time  number  type  facts`, without those that are null.
-fn text(event: &Event) -> Result<String, serde_json::Error> {
+pub(super) fn text(event: &Event) -> Result<String, serde_json::Error> {
     let body = serde_json::to_value(&event.body)?;
     let kind = body
         .get("type")

@@ -14,6 +14,9 @@ use crate::store::index::{self, Entry};
 use crate::store::log::{self, Tail};
 use crate::store::{Layout, SessionStore};
 
+/// Of a log, where only a glance is wanted.
+const GLANCE_BYTES: u64 = 128 * 1024;
+
 /// What `state.json` holds: the state and how far into the log it goes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Saved {
@@ -34,6 +37,8 @@ pub(super) enum SessionError {
     Store(#[from] DirError),
     #[error("{path} was written by a newer harn (format {version})", path = path.display())]
     Newer { path: PathBuf, version: u32 },
+    #[error("{path} belongs to another tool", path = path.display())]
+    Foreign { path: PathBuf },
 }
 
 /// A session with its lock held.
@@ -79,8 +84,37 @@ impl Session {
         Self::load(store, entry, None)
     }
 
-    fn load(store: SessionStore, entry: &Entry, lock: Option<Lock>) -> Result<Self, SessionError> {
-        let mut session = Self {
+    /// `view` for those who look at many: never more than the last part of a log is read, whatever its length.
+    ///
+    /// What lies between the stored state and that part are tool events and samples alone: all others renew the state.
+    pub(super) fn glance(layout: &Layout, entry: &Entry) -> Result<Self, SessionError> {
+        let store = SessionStore::open(&index::open_context(layout, entry)?, &entry.session)?;
+        let path = store.dir().path().to_owned();
+        let mut session = Self::bare(store, entry, None);
+        let offset = match session.store.read_state::<Saved>()? {
+            Some(Read::Ours(saved)) => session.take(saved),
+            Some(Read::Newer(version)) => return Err(SessionError::Newer { path, version }),
+            Some(Read::Foreign) => return Err(SessionError::Foreign { path }),
+            Some(Read::Damaged(_)) => {
+                session.was_rebuilt = true;
+                match session.store.read_previous_state::<Saved>() {
+                    Ok(Some(Read::Ours(saved))) => session.take(saved),
+                    Ok(_) | Err(_) => 0,
+                }
+            }
+            None => 0,
+        };
+        let near = session.tail.bytes.saturating_sub(GLANCE_BYTES);
+        session.fold_from(offset.max(near))?;
+        if near > offset {
+            // The first line of the part was most likely cut.
+            session.damaged_lines = session.damaged_lines.saturating_sub(1);
+        }
+        Ok(session)
+    }
+
+    fn bare(store: SessionStore, entry: &Entry, lock: Option<Lock>) -> Self {
+        Self {
             state: State::default(),
             id: entry.session.clone(),
             adapter: entry.adapter.clone(),
@@ -95,7 +129,11 @@ impl Session {
             }),
             lock,
             store,
-        };
+        }
+    }
+
+    fn load(store: SessionStore, entry: &Entry, lock: Option<Lock>) -> Result<Self, SessionError> {
+        let mut session = Self::bare(store, entry, lock);
         let offset = match session.store.read_state::<Saved>()? {
             Some(Read::Ours(saved)) => session.take(saved),
             Some(Read::Newer(version)) => {

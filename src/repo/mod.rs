@@ -23,5 +23,5 @@ mod walk;
 pub use commits::{Commit, recent_commits};
 pub use create::create;
 pub use error::RepoError;
-pub use open::{head, worktree_root};
+pub use open::{branch, head, worktree_root};
 pub use read::{is_tracked, snapshot, snapshot_within};

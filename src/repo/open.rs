@@ -29,6 +29,42 @@ pub fn head(cwd: &Path) -> Option<Head> {
     super::head::head(&repo).ok()
 }
 
+/// The name of the branch that the repository around `cwd` is on, from its HEAD file alone: for those who look at hundreds.
+/// None where HEAD is detached, or kept in another way.
+pub fn branch(cwd: &Path) -> Option<String> {
+    let dot_git = cwd
+        .ancestors()
+        .map(|dir| dir.join(".git"))
+        .find(|path| fs::symlink_metadata(path).is_ok())?;
+    let git_dir = if dot_git.is_dir() {
+        dot_git
+    } else {
+        let text = short_text(&dot_git)?;
+        dot_git.parent()?.join(text.strip_prefix("gitdir: ")?)
+    };
+    let head = short_text(&git_dir.join("HEAD"))?;
+    let name = head.strip_prefix("ref: refs/heads/")?;
+    (name != ".invalid").then(|| name.to_owned())
+}
+
+/// A regular file of a line; whatever else stands there is not waited for.
+fn short_text(path: &Path) -> Option<String> {
+    use std::io::Read as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut options = fs::OpenOptions::new();
+    let file = options
+        .read(true)
+        .custom_flags(nix::libc::O_NONBLOCK)
+        .open(path)
+        .ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    file.take(4096).read_to_string(&mut text).ok()?;
+    Some(text.trim_end().to_owned())
+}
+
 pub(super) fn find(cwd: &Path) -> Option<Place> {
     let cwd = fs::canonicalize(cwd).ok()?;
     cwd.ancestors().find_map(|dir| {

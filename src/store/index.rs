@@ -85,20 +85,40 @@ fn file_name(session: &SessionId) -> String {
 
 /// All entries, unreadable ones left out.
 pub fn entries(layout: &Layout) -> Result<Vec<Entry>, DirError> {
+    Ok(survey(layout)?
+        .into_iter()
+        .filter_map(|(_, found)| found.ok())
+        .collect())
+}
+
+/// A file of the index by name: its entry, or why it cannot be read.
+pub type Surveyed = (String, Result<Entry, String>);
+
+/// All files of the index.
+pub fn survey(layout: &Layout) -> Result<Vec<Surveyed>, DirError> {
     let Some(index) = home::open_room(layout, home::INDEX)? else {
         return Ok(Vec::new());
     };
-    let mut entries = Vec::new();
+    let mut found = Vec::new();
     for name in index.names()? {
         if name.strip_suffix(".json").is_none() {
             continue;
         }
-        let bytes = index.read(&name, LIMIT_BYTES)?.unwrap_or_default();
-        if let Read::Ours(entry) = format::INDEX.read::<Entry>(&bytes) {
-            entries.push(entry);
-        }
+        let entry = match index.read(&name, LIMIT_BYTES) {
+            Ok(None) => continue,
+            Ok(Some(bytes)) => match format::INDEX.read::<Entry>(&bytes) {
+                Read::Ours(entry) => Ok(entry),
+                Read::Foreign => Err("the index entry belongs to another tool".to_owned()),
+                Read::Newer(version) => Err(format!(
+                    "the index entry was written by a newer harn (format {version})"
+                )),
+                Read::Damaged(why) => Err(format!("the index entry is damaged: {why}")),
+            },
+            Err(error) => Err(error.to_string()),
+        };
+        found.push((name, entry));
     }
-    Ok(entries)
+    Ok(found)
 }
 
 /// Takes a session's entry away.

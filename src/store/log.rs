@@ -132,6 +132,62 @@ pub fn read_from(dir: &Dir, offset: u64) -> Result<Batch, DirError> {
     Ok(batch)
 }
 
+/// A longer line is none of harn's.
+const LINE_BYTES: usize = 1024 * 1024;
+const BLOCK_BYTES: usize = 256 * 1024;
+
+/// Hands on the wanted whole lines from `offset` on, in the memory of one line, and gives the place behind the last of them.
+pub fn scan(
+    dir: &Dir,
+    offset: u64,
+    wants: fn(&[u8]) -> bool,
+    take: &mut dyn FnMut(Event),
+) -> Result<u64, DirError> {
+    let mut file = match dir.open_read(EVENTS_FILE) {
+        Ok(file) => file,
+        Err(error) if error.is_missing() => return Ok(0),
+        Err(error) => return Err(error),
+    };
+    let fail = |source| DirError::Io {
+        what: "read",
+        path: dir.path().join(EVENTS_FILE),
+        source,
+    };
+    file.seek(SeekFrom::Start(offset)).map_err(fail)?;
+    let (mut done, mut line, mut is_skipped) = (offset, Vec::new(), false);
+    let mut block = vec![0; BLOCK_BYTES];
+    loop {
+        let count = file.read(&mut block).map_err(fail)?;
+        if count == 0 {
+            return Ok(done);
+        }
+        let bytes = block.get(..count).unwrap_or_default();
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            is_skipped |= line.len() + part.len() > LINE_BYTES;
+            if is_skipped {
+                done += line.len() as u64;
+                line.clear();
+            } else {
+                line.extend_from_slice(part);
+            }
+            if part.last() != Some(&b'\n') {
+                // What is skipped is passed even where it has no end yet.
+                done += if is_skipped { part.len() as u64 } else { 0 };
+                continue;
+            }
+            done += if is_skipped { part.len() } else { line.len() } as u64;
+            if !is_skipped
+                && wants(&line)
+                && let Ok(event) = serde_json::from_slice::<Event>(&line)
+            {
+                take(event);
+            }
+            line.clear();
+            is_skipped = false;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,5 +230,22 @@ mod tests {
         let batch = read_from(&dir, batch.next_offset).unwrap();
         assert_eq!((batch.events, batch.damaged), (vec![event(3)], 1));
         assert_eq!(tail(&dir).unwrap().last_seq, 3);
+    }
+
+    #[test]
+    fn a_scan_hands_on_wanted_lines_and_passes_a_line_without_end() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open_trusted(temp.path()).unwrap();
+        append(&dir, tail(&dir).unwrap(), &[event(1)]).unwrap();
+        dir.append(EVENTS_FILE, &vec![0; 3 * LINE_BYTES]).unwrap();
+        dir.append(EVENTS_FILE, b"\n").unwrap();
+        let whole = append(&dir, tail(&dir).unwrap(), &[event(2)]).unwrap();
+        dir.append(EVENTS_FILE, b"{\"seq\":3,\"torn").unwrap();
+        let mut seen = Vec::new();
+        let next = scan(&dir, 0, |_| true, &mut |event| seen.push(event.seq)).unwrap();
+        assert_eq!((next, seen), (whole, vec![1, 2]));
+        let mut none = 0;
+        scan(&dir, 0, |_| false, &mut |_| none += 1).unwrap();
+        assert_eq!(none, 0);
     }
 }

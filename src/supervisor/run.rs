@@ -254,3 +254,47 @@ pub fn live(layout: &Layout) -> Result<Vec<Live>, DirError> {
     }
     Ok(found)
 }
+
+/// A run as it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    Live(Live),
+    /// Its harn is gone, and nothing was put in order.
+    Dead(Live),
+    /// What cannot be read, and why.
+    Unreadable(String),
+}
+
+/// All runs of this user by id, dead ones too; one that cannot be read takes nothing from the others.
+pub fn survey(layout: &Layout) -> Result<Vec<(String, Found)>, DirError> {
+    let Some(runs) = home::open_room(layout, home::RUNS)? else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for name in runs.names()? {
+        let look = || -> Result<Option<Live>, DirError> {
+            let dir = RunDir {
+                dir: runs.child(&name)?,
+            };
+            let Some(run) = dir.read()? else {
+                return Ok(None);
+            };
+            Ok(Some(Live {
+                run,
+                speaker: dir.speaker()?,
+                sight: dir.sight()?,
+            }))
+        };
+        let run = match look() {
+            Ok(Some(live)) if process::is_alive(live.run.host) => Found::Live(live),
+            Ok(Some(live)) => Found::Dead(live),
+            // Being made, or swept at this moment.
+            Ok(None) if !is_old(&name) => continue,
+            Ok(None) => Found::Unreadable("the run has no record that can be read".to_owned()),
+            Err(error) if error.is_missing() => continue,
+            Err(error) => Found::Unreadable(error.to_string()),
+        };
+        found.push((name, run));
+    }
+    Ok(found)
+}

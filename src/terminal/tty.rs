@@ -74,24 +74,8 @@ impl Tty {
         self.write_limit == usize::MAX
     }
 
-    #[expect(unsafe_code, reason = "the size in cells and pixels has no safe call")]
     pub(super) fn size(&self) -> io::Result<Size> {
-        use std::os::fd::AsRawFd as _;
-        let mut size = libc::winsize {
-            ws_row: 0,
-            ws_col: 0,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
-        // SAFETY: the request fills a `winsize`.
-        let done = unsafe { libc::ioctl(self.output.as_raw_fd(), libc::TIOCGWINSZ, &raw mut size) };
-        Errno::result(done)?;
-        Ok(Size {
-            rows: size.ws_row,
-            cols: size.ws_col,
-            width_px: size.ws_xpixel,
-            height_px: size.ws_ypixel,
-        })
+        size_of(&self.output)
     }
 
     /// The path of the terminal, empty when it has none.
@@ -103,6 +87,35 @@ impl Tty {
     pub(super) fn modes(&self) -> io::Result<Termios> {
         Ok(tcgetattr(&self.input)?)
     }
+}
+
+/// Columns of the terminal on standard output; none where it is another thing, or does not know.
+pub fn columns() -> Option<usize> {
+    let stdout = io::stdout();
+    if !stdout.is_terminal() {
+        return None;
+    }
+    let size = size_of(&stdout).ok()?;
+    Some(usize::from(size.cols)).filter(|cols| *cols > 0)
+}
+
+#[expect(unsafe_code, reason = "the size in cells and pixels has no safe call")]
+fn size_of(terminal: &impl std::os::fd::AsRawFd) -> io::Result<Size> {
+    let mut size = libc::winsize {
+        ws_row: 0,
+        ws_col: 0,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    // SAFETY: the request fills a `winsize`.
+    let done = unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCGWINSZ, &raw mut size) };
+    Errno::result(done)?;
+    Ok(Size {
+        rows: size.ws_row,
+        cols: size.ws_col,
+        width_px: size.ws_xpixel,
+        height_px: size.ws_ypixel,
+    })
 }
 
 fn open_again(fd: BorrowedFd<'_>, options: &mut OpenOptions) -> io::Result<File> {

@@ -1,0 +1,338 @@
+//! Keeps the dashboard's facts: a thread that looks at the sessions when something changed, and now and then in any case.
+//!
+//! A session is read again only when its files are not what they were. Nothing is ever written.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::session::Session;
+use super::sessions::{self, Branches, Known, Runs};
+use super::{briefing, events, graph};
+use crate::continuity::Drift;
+use crate::continuity::capsule::Capsule;
+use crate::continuity::state::NoteKind;
+use crate::dashboard::{Detail, Row, Series, Standing};
+use crate::event::SessionId;
+use crate::repo;
+use crate::store::dir::DirError;
+use crate::store::index;
+use crate::store::layout::{EVENTS_FILE, STATE_FILE};
+use crate::store::{Layout, home, log};
+use crate::terminal::spawn_deaf;
+use crate::text::{one_line, shorten};
+use crate::watch::Watch;
+
+/// Between two looks while news keeps coming.
+const BETWEEN: Duration = Duration::from_millis(50);
+/// Untold looks after which everything is read again: branches and processes tell nobody.
+const LOOKS_A_WHOLE: u32 = 30;
+/// Lines of the log that are kept.
+const TAIL_LINES: usize = 60;
+const TAIL_BYTES: u64 = 32 * 1024;
+const GIT_LIMIT: Duration = Duration::from_secs(2);
+const DRIFT_PATHS: usize = 5;
+const WORDS: usize = 160;
+
+/// What the lookout tells.
+#[derive(Debug)]
+pub(super) enum News {
+    Rows(Vec<Row>),
+    Detail(Box<Detail>),
+    Drift(SessionId, Vec<String>),
+    Failed(String),
+}
+
+/// Passes news on; false when nobody listens any more.
+pub(super) type Tell = Arc<dyn Fn(News) -> bool + Send + Sync>;
+
+/// The other end.
+#[derive(Debug)]
+pub(super) struct Lookout {
+    wanted: Arc<Mutex<Option<SessionId>>>,
+    wake: SyncSender<()>,
+}
+
+impl Lookout {
+    pub(super) fn start(layout: Layout, tell: Tell) -> std::io::Result<Self> {
+        let wanted = Arc::new(Mutex::new(None));
+        let watch = Watch::unaimed();
+        let wake = watch.waker();
+        let mut looking = Looking {
+            layout,
+            tell,
+            wanted: Arc::clone(&wanted),
+            watch,
+            runs: Runs::default(),
+            cache: HashMap::new(),
+            told: None,
+            followed: None,
+        };
+        spawn_deaf("lookout", move || looking.run())?;
+        Ok(Self { wanted, wake })
+    }
+
+    /// The session whose details are wanted.
+    pub(super) fn look_at(&self, session: Option<SessionId>) {
+        *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = session;
+        if self.wake.try_send(()).is_err() {
+            tracing::trace!("it is about to look anyway");
+        }
+    }
+}
+
+/// By which files are known to be the same.
+type Stamp = [(u64, u64, i64, i64); 2];
+
+struct Looking {
+    layout: Layout,
+    tell: Tell,
+    wanted: Arc<Mutex<Option<SessionId>>>,
+    watch: Watch,
+    runs: Runs,
+    cache: HashMap<String, (Stamp, Known)>,
+    told: Option<Vec<Row>>,
+    followed: Option<Followed>,
+}
+
+/// The selected session.
+struct Followed {
+    id: SessionId,
+    dir: PathBuf,
+    stamp: Stamp,
+    series: Series,
+    series_offset: u64,
+    events: VecDeque<String>,
+    events_offset: u64,
+    /// Of the capsule that the drift was told for.
+    generation: Option<u64>,
+}
+
+impl Looking {
+    fn run(&mut self) {
+        let mut untold = 0;
+        loop {
+            let news = match self.look() {
+                Ok(rows) if self.told.as_ref() == Some(&rows) => None,
+                Ok(rows) => {
+                    self.told = Some(rows.clone());
+                    Some(News::Rows(rows))
+                }
+                Err(error) => Some(News::Failed(error.to_string())),
+            };
+            if news.is_some_and(|news| !(self.tell)(news)) {
+                return;
+            }
+            if let Some(detail) = self.detail()
+                && !(self.tell)(News::Detail(Box::new(detail)))
+            {
+                return;
+            }
+            std::thread::sleep(BETWEEN);
+            if self.watch.wait(Duration::from_secs(1)) {
+                untold = 0;
+            } else {
+                untold += 1;
+            }
+            if untold >= LOOKS_A_WHOLE {
+                untold = 0;
+                self.cache.clear();
+            }
+        }
+    }
+
+    fn look(&mut self) -> Result<Vec<Row>, DirError> {
+        let runs = Runs::read(&self.layout)?;
+        if runs != self.runs {
+            self.cache.clear();
+            self.runs = runs;
+        }
+        let mut branches = Branches::default();
+        let mut known = self.runs.without_session();
+        let mut kept = HashMap::new();
+        for (name, found) in index::survey(&self.layout)? {
+            let entry = match found {
+                Ok(entry) => entry,
+                Err(why) => {
+                    known.push(sessions::bad(&name, Standing::Unreadable, why));
+                    continue;
+                }
+            };
+            let cached = self.cache.remove(&name).filter(|(stamp, known)| {
+                known.dir.as_deref().and_then(stamp_of).as_ref() == Some(stamp)
+            });
+            let (stamp, one) = cached.unwrap_or_else(|| {
+                let one = sessions::of_entry(&self.layout, &self.runs, &mut branches, &entry);
+                // Looked at before it was read would be surer; a later change wakes the watch again.
+                let stamp = one.dir.as_deref().and_then(stamp_of).unwrap_or_default();
+                (stamp, one)
+            });
+            known.push(one.clone());
+            kept.insert(name, (stamp, one));
+        }
+        self.cache = kept;
+        self.aim(&known);
+        Ok(known.into_iter().map(|known| known.row).collect())
+    }
+
+    fn aim(&mut self, known: &[Known]) {
+        let rooms = [home::INDEX, home::RUNS].into_iter().filter_map(|room| {
+            let dir = home::open_room(&self.layout, room).ok()??;
+            Some(dir.path().to_owned())
+        });
+        // Those that ended tell nothing any more; what wakes them is found by the next look.
+        let live = known
+            .iter()
+            .filter(|it| it.row.standing != Standing::Retired);
+        let dirs: BTreeSet<PathBuf> = rooms.chain(live.filter_map(|it| it.dir.clone())).collect();
+        self.watch.aim(&dirs);
+    }
+
+    /// The selected session, if anything of it is new.
+    fn detail(&mut self) -> Option<Detail> {
+        let wanted = self
+            .wanted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()?;
+        if self.followed.as_ref().is_none_or(|it| it.id != wanted) {
+            self.followed = None;
+        }
+        let entry = index::find(&self.layout, &wanted).ok()??;
+        if let Some(followed) = &self.followed
+            && stamp_of(&followed.dir) == Some(followed.stamp)
+        {
+            return None;
+        }
+        let session = Session::glance(&self.layout, &entry).ok()?;
+        let mut followed = self.followed.take().unwrap_or_else(|| Followed {
+            id: wanted,
+            dir: session.store.dir().path().to_owned(),
+            stamp: Stamp::default(),
+            series: Series::default(),
+            series_offset: 0,
+            events: VecDeque::new(),
+            events_offset: 0,
+            generation: None,
+        });
+        followed.stamp = stamp_of(&followed.dir).unwrap_or_default();
+        if let Err(error) = followed.read(&session) {
+            followed.events.push_back(one_line(&error.to_string()));
+        }
+        let newest = session
+            .state
+            .capsule
+            .as_ref()
+            .map(|capsule| capsule.generation);
+        let capsule = newest.and_then(|generation| briefing::read(&session, generation));
+        if newest != followed.generation
+            && let Some(capsule) = &capsule
+        {
+            self.compare(&session, capsule);
+        }
+        followed.generation = newest;
+        let detail = Detail {
+            session: Some(session.id.clone()),
+            series: followed.series.clone(),
+            capsule: capsule_lines(&session, capsule.as_ref()),
+            drift: Vec::new(),
+            notes: note_lines(&session),
+            events: followed.events.clone(),
+        };
+        self.followed = Some(followed);
+        Some(detail)
+    }
+
+    /// A look at a repository may take long: beside the rest.
+    fn compare(&self, session: &Session, capsule: &Capsule) {
+        let (tell, id, cwd) = (Arc::clone(&self.tell), session.id.clone(), session.cwd());
+        let before = capsule.repo.clone();
+        let spawned = spawn_deaf("drift", move || {
+            let now = repo::snapshot_within(&cwd, GIT_LIMIT);
+            let mut lines = Drift::between(&before, &now).lines(DRIFT_PATHS);
+            if lines.is_empty() {
+                lines.push("nothing differs from the checkpoint".to_owned());
+            }
+            let lines = lines.iter().map(|line| one_line(line)).collect();
+            if !tell(News::Drift(id, lines)) {
+                tracing::debug!("nobody listens any more");
+            }
+        });
+        if let Err(error) = spawned {
+            tracing::warn!(%error, "the repository is not compared");
+        }
+    }
+}
+
+impl Followed {
+    fn read(&mut self, session: &Session) -> Result<(), DirError> {
+        let dir = session.store.dir();
+        let bytes = log::tail(dir)?.bytes;
+        if bytes < self.series_offset.max(self.events_offset) {
+            // A log that became shorter was replaced.
+            self.series = Series::default();
+            (self.series_offset, self.events_offset) = (0, 0);
+            self.events.clear();
+        }
+        let series = &mut self.series;
+        self.series_offset = log::scan(dir, self.series_offset, Series::wants, &mut |event| {
+            series.push(&event);
+        })?;
+        graph::learn(&mut self.series, session);
+        let start = self.events_offset.max(bytes.saturating_sub(TAIL_BYTES));
+        let events = &mut self.events;
+        self.events_offset = log::scan(dir, start, |_| true, &mut |event| {
+            let line = events::text(&event).unwrap_or_default();
+            // The date is today's most of the time, and the place is short.
+            let line = line.split_once('T').map_or(line.as_str(), |(_, time)| time);
+            events.push_back(one_line(line));
+            if events.len() > TAIL_LINES {
+                events.pop_front();
+            }
+        })?;
+        Ok(())
+    }
+}
+
+fn stamp_of(dir: &Path) -> Option<Stamp> {
+    let of = |name: &str| match std::fs::symlink_metadata(dir.join(name)) {
+        Ok(meta) => (meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()),
+        Err(_) => (0, 0, 0, 0),
+    };
+    dir.is_dir().then(|| [of(STATE_FILE), of(EVENTS_FILE)])
+}
+
+fn capsule_lines(session: &Session, capsule: Option<&Capsule>) -> Vec<String> {
+    let Some(known) = &session.state.capsule else {
+        return vec!["none yet".to_owned()];
+    };
+    let mut lines = vec![format!("{} saved {}", known.generation, known.at)];
+    match capsule {
+        None => lines.push("it cannot be read".to_owned()),
+        Some(capsule) => lines.extend(
+            capsule
+                .work
+                .request
+                .iter()
+                .map(|said| format!("> {}", shorten(&one_line(&said.text), WORDS))),
+        ),
+    }
+    lines
+}
+
+fn note_lines(session: &Session) -> Vec<String> {
+    let notes = session.state.work.notes.iter();
+    notes
+        .map(|note| {
+            let kind = match note.kind {
+                NoteKind::Task => "task",
+                NoteKind::Keep => "keep",
+                NoteKind::Next => "next",
+            };
+            format!("{kind}: {}", shorten(&one_line(&note.text), WORDS))
+        })
+        .collect()
+}

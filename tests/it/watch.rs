@@ -1,0 +1,168 @@
+//! `harn watch` in a real terminal: what it shows, what keys do, and that the terminal comes back.
+
+use std::fs;
+
+use nix::sys::signal::Signal;
+use serde_json::json;
+
+use crate::hook::Session;
+use crate::run::hosted::{LIMIT, wait_until};
+use crate::sessions::list;
+use crate::support::{Pty, TestEnv};
+
+fn dashboard(env: &TestEnv) -> Pty {
+    let pty = Pty::spawn(env.harn(["watch"]), 24, 80);
+    pty.wait_text("harn watch: ");
+    pty
+}
+
+/// The other screen was left, the cursor is back, and the modes are a shell's.
+fn assert_given_back(pty: &Pty) {
+    use nix::sys::termios::LocalFlags;
+    let raw = pty.raw();
+    assert!(
+        raw.ends_with(b"\x1b[?25h\x1b[?1049l"),
+        "{:?}",
+        String::from_utf8_lossy(&raw)
+    );
+    let flags = pty.termios().local_flags;
+    assert!(flags.contains(LocalFlags::ICANON | LocalFlags::ECHO));
+}
+
+#[test]
+fn without_a_terminal_it_is_an_error_with_a_hint() {
+    let env = TestEnv::new();
+    let output = env.run(env.harn(["watch"]), b"");
+    assert_eq!(output.code, 64);
+    assert_eq!(
+        output.err(),
+        "harn: the dashboard needs a terminal on standard input and output\n\
+         hint: the same as text: harn sessions\n"
+    );
+}
+
+#[test]
+fn sessions_and_their_events_are_shown_as_they_come() {
+    let env = TestEnv::new();
+    env.git_init();
+    let session = Session::new(&env);
+    session.work_and_announce();
+    let mut pty = dashboard(&env);
+    pty.wait_text("1 session, 0 owned");
+    pty.wait_text("checkpoint 1 saved");
+    pty.wait_text("> fix the parser");
+    pty.wait_text("nothing differs from the checkpoint");
+    Session::named(&env, "s2").quiet("SessionStart", &json!({"source": "startup"}));
+    pty.wait_text("2 sessions");
+    session.quiet(
+        "PreToolUse",
+        &json!({"tool_name": "Seldom", "prompt_id": "t2"}),
+    );
+    pty.wait_text("tool=Seldom");
+    pty.send(b"b");
+    pty.wait_text("briefing of s1");
+    pty.send(b"\x1b");
+    pty.wait_text("q quit");
+    pty.send(b"/nothing-like-it\r");
+    pty.wait_text("0 match");
+    pty.send(b"\x1b");
+    pty.wait_text("tool=Seldom");
+    pty.send(b"q");
+    assert_eq!(pty.wait_exit(LIMIT), 0);
+    assert_given_back(&pty);
+}
+
+#[test]
+fn every_signal_that_ends_it_gives_the_terminal_back() {
+    for signal in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT] {
+        let env = TestEnv::new();
+        let mut pty = dashboard(&env);
+        pty.signal(signal);
+        assert_eq!(pty.wait_exit(LIMIT), 128 + signal as i32);
+        assert_given_back(&pty);
+    }
+}
+
+#[test]
+fn one_cell_and_back_draws_on() {
+    let env = TestEnv::new();
+    Session::new(&env).quiet("SessionStart", &json!({"source": "startup"}));
+    let mut pty = dashboard(&env);
+    pty.wait_text("1 session,");
+    pty.resize(1, 1);
+    pty.resize(2, 3);
+    pty.resize(24, 80);
+    pty.wait_text("1 session,");
+    pty.wait_text("q quit");
+    pty.send(b"q");
+    assert_eq!(pty.wait_exit(LIMIT), 0);
+}
+
+#[test]
+fn no_color_means_none() {
+    let mut env = TestEnv::new();
+    env.set("NO_COLOR", "1");
+    Session::new(&env).work_and_announce();
+    let mut pty = dashboard(&env);
+    pty.wait_text("checkpoint 1 saved");
+    pty.send(b"q");
+    assert_eq!(pty.wait_exit(LIMIT), 0);
+    let raw = String::from_utf8(pty.raw()).unwrap();
+    let colours = ["31", "32", "33", "34", "36"].map(|code| format!(";{code}m"));
+    assert!(colours.iter().all(|colour| !raw.contains(colour)));
+}
+
+#[test]
+fn a_vanishing_project_becomes_a_line_with_its_reason() {
+    let env = TestEnv::new();
+    Session::new(&env).quiet("SessionStart", &json!({"source": "startup"}));
+    let mut pty = dashboard(&env);
+    pty.wait_text("open");
+    fs::remove_dir_all(env.project().join(".harnery")).unwrap();
+    pty.wait_text("state directory is gone");
+    pty.send(b"q");
+    assert_eq!(pty.wait_exit(LIMIT), 0);
+}
+
+#[test]
+fn hostile_names_do_not_reach_the_terminal_as_sequences() {
+    let env = TestEnv::new();
+    Session::named(&env, "s\u{1b}]0;pwned\u{7}\u{202e}x")
+        .quiet("SessionStart", &json!({"source": "startup"}));
+    let mut pty = dashboard(&env);
+    pty.wait_text("s]0;pwned");
+    pty.send(b"q");
+    assert_eq!(pty.wait_exit(LIMIT), 0);
+    let raw = String::from_utf8(pty.raw()).unwrap();
+    assert!(!raw.contains("\u{1b}]0;pwned") && !raw.contains('\u{202e}'));
+}
+
+#[test]
+fn an_owned_session_is_compacted_from_here_and_only_its_outcome_is_told() {
+    let env = TestEnv::new();
+    let mut run = env.harn(["run", "--name", "mine", "--", "demo"]);
+    run.args(["--no-story", "--speed", "20"]);
+    let host = Pty::spawn(run, 30, 100);
+    host.wait_for("the composer", LIMIT, |screen| screen.contains('❯'));
+    wait_until("the run's session", LIMIT, || {
+        list(&env)
+            .iter()
+            .any(|row| row["state"] == "owned" && row["session"].is_string())
+    });
+    let mut pty = dashboard(&env);
+    pty.wait_text("1 owned");
+    pty.send(b"s");
+    pty.wait_text("checkpoint 1 saved");
+    pty.send(b"c");
+    // Whatever the agent answers: the words of an outcome, after the harness's own record was read.
+    pty.wait_for("an outcome", LIMIT, |screen| {
+        let words = [
+            "mine: compacted: confirmed",
+            "mine: skipped",
+            "mine: refused",
+        ];
+        words.iter().any(|word| screen.contains(word))
+    });
+    pty.send(b"q");
+    assert_eq!(pty.wait_exit(LIMIT), 0);
+}
