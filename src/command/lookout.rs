@@ -252,10 +252,7 @@ impl Looking {
         let before = capsule.repo.clone();
         let spawned = spawn_deaf("drift", move || {
             let now = repo::snapshot_within(&cwd, GIT_LIMIT);
-            let mut lines = Drift::between(&before, &now).lines(DRIFT_PATHS);
-            if lines.is_empty() {
-                lines.push("nothing differs from the checkpoint".to_owned());
-            }
+            let lines = Drift::between(&before, &now).lines(DRIFT_PATHS);
             let lines = lines.iter().map(|line| one_line(line)).collect();
             if !tell(News::Drift(id, lines)) {
                 tracing::debug!("nobody listens any more");

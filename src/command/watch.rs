@@ -129,7 +129,7 @@ impl Watching {
                     }
                 }
             }
-            Input::Heard(Heard::Resized) => {}
+            Input::Heard(Heard::Resized) => stage.forget(),
             Input::Heard(Heard::Continued) => {
                 if let Err(error) = stage.renew() {
                     tracing::debug!(%error, "the terminal was not taken again");

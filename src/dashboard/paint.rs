@@ -195,7 +195,7 @@ fn paint_detail(model: &Model, now: Timestamp, at: &mut Cursor, cells: &mut Buff
         );
     }
     let graph_rows = (at.left() / 3).min(8);
-    if detail.series.span().is_some() && graph_rows >= 2 {
+    if !detail.series.points.is_empty() && graph_rows >= 2 {
         let canvas = Canvas {
             cols: usize::from(at.area.width),
             rows: graph_rows,

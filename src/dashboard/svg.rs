@@ -78,7 +78,7 @@ impl Scale {
 fn write_ranges(out: &mut String, series: &Series, scale: &Scale) -> std::fmt::Result {
     if let Some((least, most)) = series.automatic {
         let (y, bottom) = (scale.y(most), scale.y(least));
-        let height = (bottom - y).max(2.0);
+        let height = tenth((bottom - y).max(2.0));
         writeln!(
             out,
             r##"<rect x="{LEFT}" y="{y}" width="{}" height="{height}" fill="#f2c14e" fill-opacity="0.35"/>

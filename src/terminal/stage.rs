@@ -63,8 +63,13 @@ impl Stage {
     /// Takes the terminal again after something else had it; all is drawn anew.
     pub fn renew(&mut self) -> io::Result<()> {
         RawMode::renew(&self.tty)?;
-        self.shown = Buffer::empty(Rect::ZERO);
+        self.forget();
         self.write(ENTER)
+    }
+
+    /// What is on the screen is not known any more: a terminal that changed its size keeps what it likes.
+    pub fn forget(&mut self) {
+        self.shown = Buffer::empty(Rect::ZERO);
     }
 
     /// Shows a picture.
@@ -82,7 +87,7 @@ impl Stage {
         let done = self.write(&bytes);
         if done.is_err() {
             // Nobody knows what arrived of it.
-            self.shown = Buffer::empty(Rect::ZERO);
+            self.forget();
         }
         done
     }

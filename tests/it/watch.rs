@@ -51,7 +51,7 @@ fn sessions_and_their_events_are_shown_as_they_come() {
     pty.wait_text("1 session, 0 owned");
     pty.wait_text("checkpoint 1 saved");
     pty.wait_text("> fix the parser");
-    pty.wait_text("nothing differs from the checkpoint");
+    pty.wait_text("repository: as at the checkpoint");
     Session::named(&env, "s2").quiet("SessionStart", &json!({"source": "startup"}));
     pty.wait_text("2 sessions");
     session.quiet(
