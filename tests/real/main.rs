@@ -9,6 +9,7 @@ mod baseline;
 mod claude_code;
 mod client;
 mod codex;
+mod compact;
 mod kept;
 mod keys;
 mod overlay;
