@@ -10,7 +10,7 @@ use std::process::Command;
 use super::dispatch::complain;
 use super::overlay::Shown;
 use super::witness::{self, Witness};
-use super::{clock, log_file, place, telemetry};
+use super::{clock, log_file, place, survivor, telemetry};
 use crate::adapter::launch::{self, Request, WiringError};
 use crate::adapter::manifest::{SessionLock, Version};
 use crate::adapter::{Manifest, registry};
@@ -154,14 +154,21 @@ fn host(start: &Start, args: &[OsString], owned: Option<Owned>, mut shown: Shown
     };
     let mut owned = owned;
     let overlay = shown.overlay.take();
+    let mut session = None;
     let ended = terminal::run(&program, overlay, &mut |event| {
         shown.hear(event);
+        if let HostEvent::Started { pid } = event {
+            session = survivor::session_of(pid);
+        }
         if let Some(owned) = &mut owned {
             owned.hear(event);
         }
     });
     if let Some(owned) = owned {
         owned.end(matches!(&ended, Ok(outcome) if outcome.code() == 0));
+    }
+    if let Some(session) = session {
+        survivor::tell(session);
     }
     match ended {
         Ok(outcome) => Exit::Program(outcome.code()),

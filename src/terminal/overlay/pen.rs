@@ -142,7 +142,7 @@ impl Pen {
 
 /// Whether these are three numbers and no more.
 fn is_three(bytes: &[u8]) -> bool {
-    let separators = bytes.iter().filter(|byte| **byte == b';').count();
+    let separators = memchr::memchr_iter(b';', bytes).count();
     separators == 2 && !bytes.contains(&b':')
 }
 
