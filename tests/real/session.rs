@@ -83,6 +83,32 @@ impl<'a> Session<'a> {
         self.wait_box("an empty prompt box after the compaction", "");
     }
 
+    /// Types without sending.
+    pub(crate) fn draft(&self, text: &str) {
+        self.pty.send(text.as_bytes());
+        self.wait_box("what was typed in the prompt box", text);
+    }
+
+    pub(crate) fn press(&self, bytes: &[u8]) {
+        self.pty.send(bytes);
+    }
+
+    /// Waits until the record tells of this many compactions and the prompt box holds this.
+    pub(crate) fn wait_compacted(&self, count: usize, held: &str) {
+        let boundaries = || boundaries(&self.sandbox.transcript(SESSION)).len();
+        self.wait("a boundary in the transcript", || {
+            boundaries() >= count && self.is_idle()
+        });
+        self.wait_box("the prompt box after the compaction", held);
+    }
+
+    /// Waits until this many turns of the person's have ended.
+    pub(crate) fn wait_turn(&self, count: usize) {
+        let turns = || turns(&self.sandbox.transcript(SESSION));
+        self.wait("the end of the turn", || turns() >= count && self.is_idle());
+        self.wait_box("an empty prompt box after the turn", "");
+    }
+
     /// Waits until the last row says this.
     pub(crate) fn wait_row(&self, text: &str) {
         let says_so = |screen: &str| screen.lines().last().is_some_and(|row| row.contains(text));

@@ -1,12 +1,16 @@
 //! Claude Code: what its manifest cannot say.
 
+pub mod keys;
 mod knobs;
 mod prompt;
+mod recipe;
 mod status_line;
 mod transcript;
 mod wiring;
 
 use super::gauge::Gauge;
+
+pub(in crate::adapter) use recipe::RECIPE;
 
 pub use prompt::prompt_origin;
 pub use wiring::wire;
