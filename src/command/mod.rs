@@ -27,6 +27,7 @@ mod run;
 mod session;
 mod statusline;
 mod stdin;
+mod survivor;
 mod telemetry;
 mod verify;
 mod witness;

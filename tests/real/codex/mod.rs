@@ -2,5 +2,6 @@
 
 mod alone;
 mod desk;
+mod overlay;
 mod run;
 mod session;

@@ -127,6 +127,17 @@ impl<'a> Session<'a> {
             .wait_for(text, LIMIT, |screen| screen.contains(text));
     }
 
+    /// Waits until the last row says this.
+    pub(crate) fn wait_row(&self, text: &str) {
+        let says_so = |screen: &str| screen.lines().last().is_some_and(|row| row.contains(text));
+        self.pty
+            .wait_for(&format!("{text:?} in the last row"), LIMIT, says_so);
+    }
+
+    pub(crate) fn raw(&self) -> Vec<u8> {
+        self.pty.raw()
+    }
+
     /// Enters `/compact` as a person does, and waits until the client's own record tells of it.
     pub(crate) fn compact(&self) {
         let windows = self.desk.windows().len();
