@@ -13,6 +13,7 @@ pub mod document;
 pub mod gauge;
 pub mod launch;
 pub mod manifest;
+pub mod own;
 pub mod registry;
 pub mod reply;
 pub mod report;
