@@ -17,5 +17,8 @@ pub mod own;
 pub mod registry;
 pub mod reply;
 pub mod report;
+pub mod site;
 
+/// The chords by which a prompt is compacted and submitted, where a harness has them in a file.
+pub use claude_code::keys as submit_keys;
 pub use manifest::Manifest;

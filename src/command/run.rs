@@ -4,15 +4,16 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use super::dispatch::complain;
 use super::overlay::Shown;
 use super::witness::{self, Witness};
-use super::{clock, log_file, place, telemetry};
+use super::{clock, log_file, own, place, telemetry};
 use crate::adapter::launch::{self, Request, WiringError};
 use crate::adapter::manifest::{SessionLock, Version};
+use crate::adapter::own::{bridge_line, hook_line};
 use crate::adapter::{Manifest, registry};
 use crate::cli::RunArgs;
 use crate::event::RunId;
@@ -279,7 +280,7 @@ impl Owned {
         args: &[OsString],
     ) -> Result<Vec<OsString>, OwnError> {
         let cwd = std::env::current_dir().map_err(OwnError::Directory)?;
-        let harn = own_command()?;
+        let harn = own::command().map_err(OwnError::OwnPath)?;
         let wiring = launch::wire(&Request {
             manifest,
             version: client.version.as_ref(),
@@ -287,8 +288,8 @@ impl Owned {
             args,
             cwd: &cwd,
             file: &self.dir.settings_path(),
-            command: &|event| format!("{harn} hook {} {event}", manifest.id),
-            status_line: &format!("{harn} statusline {}", manifest.id),
+            command: &|event| hook_line(&harn, manifest.id.as_str(), event),
+            status_line: &bridge_line(&harn, manifest.id.as_str(), None),
             settings: &telemetry::settings(&cwd),
         })?;
         if let Some(file) = &wiring.file {
@@ -425,16 +426,4 @@ fn owned_environment(manifest: &Manifest) -> Vec<(String, String)> {
     set.filter(|(name, _)| std::env::var_os(name).is_none())
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
-}
-
-/// harn's path, quoted for `sh`. The name on PATH is preferred where it is this very binary: it survives an upgrade.
-fn own_command() -> Result<String, OwnError> {
-    let own = std::env::current_exe().map_err(OwnError::OwnPath)?;
-    let on_path = which::which("harn").ok().filter(|path| {
-        matches!((path.canonicalize(), own.canonicalize()), (Ok(theirs), Ok(ours)) if theirs == ours)
-    });
-    let path: PathBuf = on_path.unwrap_or(own);
-    let path = path.to_string_lossy();
-    let quoted = shlex::try_quote(&path).unwrap_or_else(|_| path.clone());
-    Ok(quoted.into_owned())
 }

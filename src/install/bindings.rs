@@ -6,7 +6,7 @@ use super::json::{Kind, Node};
 use super::place::{Draft, Step, read, shape, spot, take_out};
 use super::splice::{apply, place_of};
 use super::{Change, Refusal, Spot, Was};
-use crate::adapter::claude_code::keys::{CHORDS, CONTEXT, SubmitKeys, Taken, bound};
+use crate::adapter::submit_keys::{CHORDS, CONTEXT, SubmitKeys, Taken, bound};
 
 const LIST: &str = "bindings";
 

@@ -1,6 +1,7 @@
 //! Texts that people could have, each taken through install, a second install, and uninstall.
 
 use super::*;
+use crate::adapter::submit_keys::{SubmitKeys, bound};
 
 const ADAPTER: &str = "demo";
 const ALL: Parts = Parts {
@@ -256,7 +257,6 @@ fn chords_are_added_to_the_prompts_block_and_taken_out_again() {
     ];
     for text in texts {
         let first = merge_keys(text, &[]).unwrap();
-        use crate::adapter::claude_code::keys::{SubmitKeys, bound};
         assert_eq!(bound(&first.text), SubmitKeys::Bound, "{}", first.text);
         assert_eq!(
             merge_keys(&first.text, &first.spots).unwrap().text,

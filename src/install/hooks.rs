@@ -18,7 +18,7 @@ struct Handler<'a> {
     group: &'a Child,
     /// The group's own list.
     handlers: &'a Node,
-    handler: &'a Child,
+    entry: &'a Child,
     reports: String,
 }
 
@@ -84,7 +84,7 @@ fn bring_up_to_date(draft: &mut Draft, adapter: &str, wanted: &[Hook]) -> Result
 }
 
 fn corrections(handler: &Handler<'_>, hook: &Hook) -> Option<(String, Vec<Splice>)> {
-    let value = &handler.handler.value;
+    let value = &handler.entry.value;
     let mut what = Vec::new();
     let mut splices = Vec::new();
     if let Some(command) = value.get("command")
@@ -110,26 +110,20 @@ fn corrections(handler: &Handler<'_>, hook: &Hook) -> Option<(String, Vec<Splice
 
 fn add(draft: &mut Draft, hook: &Hook) -> Result<(), Refusal> {
     let root = draft.ensure_root()?;
-    if root.get(HOOKS).is_none() {
-        draft.note(&[HOOKS], Was::Absent);
-        draft.add_member(&[], &root, HOOKS, &json!({}))?;
-    }
-    let root = draft.ensure_root()?;
     let event = hook.event.as_str();
-    if let Some(hooks) = root.get(HOOKS)
-        && hooks.get(event).is_none()
-    {
-        draft.note(&[HOOKS, event], Was::Absent);
-        draft.add_member(&[HOOKS], hooks, event, &json!([]))?;
-    }
-    let root = draft.ensure_root()?;
     let group = json!({"hooks": [
         {"type": "command", "command": hook.command, "timeout": hook.timeout_s},
     ]});
-    if let Some(list) = root.get(HOOKS).and_then(|hooks| hooks.get(event)) {
-        draft.add_element(&[HOOKS, event], list, &group)?;
+    let Some(hooks) = root.get(HOOKS) else {
+        draft.note(&[HOOKS], Was::Absent);
+        draft.note(&[HOOKS, event], Was::Absent);
+        return draft.add_member(&[], &root, HOOKS, &json!({event: [group]}));
+    };
+    if let Some(list) = hooks.get(event) {
+        return draft.add_element(&[HOOKS, event], list, &group);
     }
-    Ok(())
+    draft.note(&[HOOKS, event], Was::Absent);
+    draft.add_member(&[HOOKS], hooks, event, &json!([group]))
 }
 
 pub(super) fn strip(text: &str, adapter: &str, spots: &[Spot]) -> Result<String, Refusal> {
@@ -151,7 +145,7 @@ fn removal(text: &str, root: &Node, handler: &Handler<'_>, spots: &[Spot]) -> Ve
     if !is_alone {
         let step = Step {
             parent: handler.handlers,
-            child: handler.handler.at.clone(),
+            child: handler.entry.at.clone(),
             path: Vec::new(),
         };
         return super::json::remove(text, step.parent, &step.child);
@@ -186,7 +180,7 @@ pub(super) fn find(text: &str, adapter: &str) -> Result<Vec<Found>, Refusal> {
 
 impl Handler<'_> {
     fn found(&self) -> Found {
-        let value = &self.handler.value;
+        let value = &self.entry.value;
         let timeout = value.get("timeout").and_then(|it| match &it.kind {
             Kind::Number(number) => number.parse().ok(),
             Kind::Object(_) | Kind::Array(_) | Kind::Text(_) | Kind::Other => None,
@@ -233,7 +227,7 @@ fn handlers<'a>(text: &str, root: &'a Node, adapter: &str) -> Result<Vec<Handler
                         list,
                         group,
                         handlers,
-                        handler,
+                        entry: handler,
                         reports,
                     });
                 }
@@ -243,8 +237,8 @@ fn handlers<'a>(text: &str, root: &'a Node, adapter: &str) -> Result<Vec<Handler
     // A name that stands twice was looked at twice.
     let mut places = Vec::new();
     found.retain(|it: &Handler<'_>| {
-        let is_new = !places.contains(&it.handler.at.start);
-        places.push(it.handler.at.start);
+        let is_new = !places.contains(&it.entry.at.start);
+        places.push(it.entry.at.start);
         is_new
     });
     Ok(found)

@@ -9,6 +9,7 @@ mod bindings;
 mod hooks;
 mod json;
 mod place;
+pub mod receipt;
 mod splice;
 mod status_line;
 mod toml;
@@ -168,6 +169,11 @@ pub fn hooks_in(format: Format, text: &str, adapter: &str) -> Result<Vec<Found>,
 /// Whether harn's status line is in a text.
 pub fn has_status_line(text: &str, adapter: &str) -> Result<bool, Refusal> {
     status_line::is_ours(text, adapter)
+}
+
+/// Line and column of a byte, up to which all is text.
+pub fn place_in(bytes: &[u8], at: usize) -> (usize, usize) {
+    splice::place_of(&String::from_utf8_lossy(bytes), at)
 }
 
 /// Whether a TOML text has hooks of anybody's.

@@ -67,25 +67,22 @@ pub(super) fn strip(text: &str, adapter: &str, spots: &[Spot]) -> Result<String,
     let Some((line, command, bridge)) = ours(&root, adapter) else {
         return Ok(text.to_owned());
     };
-    let splices = match bridge.then {
-        Some(then) => {
-            let kept = match spot(spots, &[LINE, COMMAND]) {
-                Some(Was::Value(written)) if means(written, &then) => Some(written.clone()),
-                _ => None,
-            };
-            vec![Splice {
-                at: command.at.clone(),
-                put: kept.unwrap_or_else(|| compact(&Value::from(then))),
-            }]
-        }
-        None => {
-            let step = Step {
-                parent: &root,
-                child: line.at.clone(),
-                path: Vec::new(),
-            };
-            take_out(text, &[step], spots)
-        }
+    let splices = if let Some(then) = bridge.then {
+        let kept = match spot(spots, &[LINE, COMMAND]) {
+            Some(Was::Value(written)) if means(written, &then) => Some(written.clone()),
+            _ => None,
+        };
+        vec![Splice {
+            at: command.at.clone(),
+            put: kept.unwrap_or_else(|| compact(&Value::from(then))),
+        }]
+    } else {
+        let step = Step {
+            parent: &root,
+            child: line.at.clone(),
+            path: Vec::new(),
+        };
+        take_out(text, &[step], spots)
     };
     Ok(apply(text, splices))
 }

@@ -132,10 +132,8 @@ fn add(text: &str, hook: &Hook) -> Result<String, Refusal> {
             if !text.is_empty() {
                 put.push_str(newline);
             }
-            put.push_str(&format!(
-                "[[{HOOKS}.{}]]{newline}hooks = {handlers}",
-                hook.event
-            ));
+            let header = format!("[[{HOOKS}.{}]]", hook.event);
+            put.extend([header.as_str(), newline, "hooks = ", handlers.as_str()]);
             if is_closed {
                 put.push_str(newline);
             }

@@ -7,6 +7,7 @@ mod docs;
 mod doctor;
 mod hook;
 mod identity;
+mod install;
 mod layering;
 mod note;
 mod packaging;

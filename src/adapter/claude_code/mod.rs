@@ -3,6 +3,7 @@
 pub mod keys;
 mod knobs;
 mod prompt;
+mod site;
 mod status_line;
 mod transcript;
 mod wiring;
@@ -11,6 +12,8 @@ use super::gauge::Gauge;
 
 pub use prompt::prompt_origin;
 pub use wiring::wire;
+
+pub(super) use site::SITE;
 
 /// How its context is read.
 pub(super) const GAUGE: Gauge = Gauge {

@@ -3,12 +3,15 @@
 mod knobs;
 mod patch;
 mod rollout;
+mod site;
 mod wiring;
 
 use super::gauge::Gauge;
 
 pub use patch::patched_paths;
 pub use wiring::wire;
+
+pub(super) use site::SITE;
 
 /// How its context is read.
 pub(super) const GAUGE: Gauge = Gauge {

@@ -1,0 +1,4 @@
+//! `harn install` and `harn uninstall`.
+
+mod corpus;
+mod round_trip;
