@@ -30,6 +30,7 @@ mod sheet;
 mod statusline;
 mod stdin;
 mod telemetry;
+mod twice;
 mod uninstall;
 mod verify;
 mod witness;

@@ -18,6 +18,9 @@ pub struct HookInput {
     pub cwd: Option<String>,
     pub transcript: Option<String>,
     pub turn: Option<TurnId>,
+    /// The harness's own id of the tool call that this is about.
+    #[serde(default)]
+    pub call: Option<String>,
     /// Set when a sub-agent speaks under its parent's session id.
     pub agent: Option<String>,
     pub mode: Option<String>,

@@ -84,6 +84,7 @@ fn input(turn: Option<&str>, signal: Signal) -> HookInput {
         cwd: None,
         transcript: None,
         turn: turn.map(TurnId::new),
+        call: None,
         agent: None,
         mode: None,
         model: None,

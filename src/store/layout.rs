@@ -18,6 +18,7 @@ pub const PREVIOUS_STATE_FILE: &str = "state.previous.json";
 pub const DAMAGED_STATE_FILE: &str = "state.damaged.json";
 pub const ROLLING_FILE: &str = "rolling.json";
 pub const SPOOL_DIR: &str = "spool";
+pub const SEEN_FILE: &str = "seen";
 pub const BRIEFING_FILE: &str = "briefing.md";
 /// harn's directory in a project; another tool uses the same name, see `index`.
 pub const PROJECT_DIR: &str = ".harnery";

@@ -11,6 +11,7 @@ pub mod index;
 pub mod layout;
 pub mod log;
 pub mod receipt;
+pub mod seen;
 pub mod session;
 
 pub use dir::{Dir, DirError};

@@ -17,4 +17,5 @@ mod run;
 mod support;
 mod telemetry;
 mod trust;
+mod twice;
 mod wiring;
