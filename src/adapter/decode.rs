@@ -81,6 +81,7 @@ pub fn decode(manifest: &Manifest, spec: &EventSpec, bytes: &[u8]) -> Result<Dec
         model: wire.model.0,
         signal,
         delivery: None,
+        is_repeated: false,
     })))
 }
 

@@ -266,9 +266,14 @@ impl Call<'_> {
             }
             opened => opened?,
         };
-        if self.mark.is_second(&session.store) {
+        let is_repeated = self.mark.is_second(&session.store);
+        if is_repeated && !matches!(self.input.signal, Signal::PromptSubmitted { .. }) {
             return Ok(());
         }
+        let input = HookInput {
+            is_repeated,
+            ..self.input.clone()
+        };
         self.settle_owner(&mut session, owner);
         self.carry_out_spooled(&mut session);
         let mut print = |text: &str| {
@@ -278,7 +283,7 @@ impl Call<'_> {
         let durability = effect::carry_out(
             self.layout,
             &mut session,
-            self.input,
+            &input,
             self.now,
             Some(&mut print),
         );

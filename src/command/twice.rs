@@ -9,12 +9,15 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::continuity::signal::{HookInput, Signal};
-use crate::event::Timestamp;
+use crate::event::{StartSource, Timestamp};
 use crate::store::SessionStore;
 use crate::store::seen::{self, KEY_CHARS};
 
 /// Two deliveries of a call without an id begin no further apart, in milliseconds.
 const TWINS_MS: u64 = 2_000;
+
+/// No further apart than this, in milliseconds, one follows the other at once.
+const AT_ONCE_MS: u64 = 100;
 
 /// What makes a call known.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -84,12 +87,14 @@ impl Mark {
 /// What tells nothing new when it comes again at once.
 fn slack_ms(signal: &Signal) -> u64 {
     match signal {
-        Signal::SessionStarted { .. }
-        | Signal::SessionEnded { .. }
+        // The machine itself takes a compaction's signals once, however often they come.
+        Signal::SessionStarted { source } if *source != StartSource::Compact => AT_ONCE_MS,
+        Signal::SessionEnded { .. }
         | Signal::PermissionRequested { .. }
         | Signal::AgentStarted { .. }
-        | Signal::AgentStopped { .. } => 100,
-        Signal::PromptSubmitted { .. }
+        | Signal::AgentStopped { .. } => AT_ONCE_MS,
+        Signal::SessionStarted { .. }
+        | Signal::PromptSubmitted { .. }
         | Signal::TurnStopped { .. }
         | Signal::ToolStarted { .. }
         | Signal::ToolFinished { .. }

@@ -29,6 +29,9 @@ pub struct HookInput {
     /// What the harness's record proves of the newest briefing, looked up before the signal is carried out.
     #[serde(default)]
     pub delivery: Option<Delivery>,
+    /// The same call was carried out before.
+    #[serde(default)]
+    pub is_repeated: bool,
 }
 
 /// What a harness's own record proves of a briefing.

@@ -90,6 +90,7 @@ fn input(turn: Option<&str>, signal: Signal) -> HookInput {
         model: None,
         signal,
         delivery: None,
+        is_repeated: false,
     }
 }
 

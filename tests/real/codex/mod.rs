@@ -2,5 +2,6 @@
 
 mod alone;
 mod desk;
+mod install;
 mod run;
 mod session;
