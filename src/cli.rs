@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::config::TokenCount;
 use crate::demo;
 
 /// Keeps a coding agent's work state across context compactions.
@@ -30,6 +31,8 @@ pub enum Command {
     Run(RunArgs),
     /// Where am I: session, repository, peers; or look at checkpoints and save one
     Context(ContextArgs),
+    /// Ask an owned run for a compaction that is proven
+    Compact(CompactArgs),
     /// Durable words for the next checkpoint: the task, a rule, the next step
     Note(NoteArgs),
     /// The canonical events of a session
@@ -70,6 +73,7 @@ pub enum Command {
     harn run -- demo\n  \
     harn run -- claude\n  \
     harn run -- claude --resume\n  \
+    harn run --compact-at 160k -- claude\n  \
     harn run --no-hooks -- claude\n  \
     echo 'explain main.rs' | harn run -- claude -p\n  \
     harn run -- vim README.md\n\n\
@@ -79,6 +83,14 @@ pub struct RunArgs {
     /// What harn shows of itself while the program runs [default: row for a known harness on 8 rows or more, else off]
     #[arg(long, value_enum)]
     pub overlay: Option<Overlay>,
+
+    /// Ask for a compaction when this many tokens are in use, such as 160k; only at an idle prompt
+    #[arg(long, value_name = "TOKENS")]
+    pub compact_at: Option<TokenCount>,
+
+    /// After a confirmed compaction, type one fixed line that goes on with the task
+    #[arg(long)]
+    pub continue_after_compact: bool,
 
     /// Wire no hooks: host the program and nothing else
     #[arg(long)]
@@ -105,6 +117,36 @@ pub enum Overlay {
     Title,
     /// Nothing: the program has the whole terminal
     Off,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Types the harness's own command when its prompt is proven to take it, and says \"confirmed\" only when the\n\
+        harness's own record holds the compaction. Until then it waits: for a busy agent, a dialog, a draft.\n\
+        Ctrl-C withdraws the request as long as nothing was typed.\n\n\
+        Examples:\n  \
+        harn compact\n  \
+        harn compact --focus 'keep the API notes' --wait 60\n  \
+        harn compact --run docs --json\n  \
+        harn compact --wait 0 && harn events --follow\n\n\
+        Exit codes: 0 confirmed or pending, 3 refused, skipped or cancelled, 4 unconfirmed, 1 failed or misfired."
+)]
+pub struct CompactArgs {
+    /// The run, by id or name; not needed where this project has one
+    #[arg(long, value_name = "ID")]
+    pub run: Option<String>,
+
+    /// What the summary is to keep: one line of at most 200 characters
+    #[arg(long, value_name = "TEXT")]
+    pub focus: Option<String>,
+
+    /// How long to wait for the outcome; 0 asks and goes
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub wait: u64,
+
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -10,12 +10,82 @@ use serde::Deserialize;
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub capture: Capture,
+    pub compact: Compact,
     pub overlay: OverlayChoice,
     /// The key before an action with the overlay row on, or "none".
     pub prefix: Option<String>,
     pub state: StateHome,
     pub retention: Retention,
     pub statusline: Statusline,
+}
+
+/// Managed compactions of owned runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Compact {
+    /// Tokens in use from which harn asks by itself; none: never.
+    pub at: Option<TokenCount>,
+    /// After a confirmed compaction harn types one fixed line that goes on with the task.
+    pub continue_after: bool,
+    /// A process of the session itself may ask, too.
+    pub allow_agent: bool,
+}
+
+/// An absolute number of tokens: `160000`, `"160k"`, `"0.5m"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "TokenCountWire")]
+pub struct TokenCount(pub u64);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum TokenCountWire {
+    Number(u64),
+    Text(String),
+}
+
+/// The text is no number of tokens.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no number of tokens; write 160000 or 160k (percentages are not taken)")]
+pub struct TokenCountError(String);
+
+impl TryFrom<TokenCountWire> for TokenCount {
+    type Error = TokenCountError;
+
+    fn try_from(wire: TokenCountWire) -> Result<Self, TokenCountError> {
+        match wire {
+            TokenCountWire::Number(0) => Err(TokenCountError("0".into())),
+            TokenCountWire::Number(count) => Ok(Self(count)),
+            TokenCountWire::Text(text) => text.parse(),
+        }
+    }
+}
+
+impl std::str::FromStr for TokenCount {
+    type Err = TokenCountError;
+
+    fn from_str(text: &str) -> Result<Self, TokenCountError> {
+        let wrong = || TokenCountError(text.to_owned());
+        let lower = text.trim().to_ascii_lowercase();
+        let (digits, unit, zeros) = match lower.strip_suffix(['k', 'm']) {
+            Some(digits) if lower.ends_with('k') => (digits, 1_000, 3),
+            Some(digits) => (digits, 1_000_000, 6),
+            None => (lower.as_str(), 1, 0),
+        };
+        let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+        let is_number = !whole.is_empty()
+            && digits
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'.');
+        if !is_number || part.len() > zeros || (digits.contains('.') && part.is_empty()) {
+            return Err(wrong());
+        }
+        let whole: u64 = whole.parse().map_err(|_not_a_number| wrong())?;
+        let part: u64 = format!("{part:0<zeros$}").parse().unwrap_or(0);
+        let count = whole
+            .checked_mul(unit)
+            .and_then(|count| count.checked_add(part));
+        count.filter(|count| *count > 0).map(Self).ok_or_else(wrong)
+    }
 }
 
 /// harn in the place of a harness's status line.
@@ -107,6 +177,37 @@ mod tests {
             (config.state, config.capture.prompts),
             (StateHome::User, false)
         );
+    }
+
+    #[test]
+    fn tokens_are_absolute_numbers() {
+        let count = |text: &str| text.parse::<TokenCount>().ok().map(|count| count.0);
+        assert_eq!(
+            ["160000", "160k", "0.5M", "1m", "1.5k"].map(count),
+            [160_000, 160_000, 500_000, 1_000_000, 1_500].map(Some)
+        );
+        for text in [
+            "",
+            "0",
+            "80%",
+            "-1",
+            "1.",
+            ".5k",
+            "1.2345k",
+            "k",
+            "1e5",
+            "99999999999999999999m",
+        ] {
+            assert_eq!(count(text), None, "{text}");
+        }
+        let config = Config::parse("[compact]\nat = \"160k\"\nallow_agent = true\n").unwrap();
+        let expected = Compact {
+            at: Some(TokenCount(160_000)),
+            continue_after: false,
+            allow_agent: true,
+        };
+        assert_eq!(config.compact, expected);
+        assert!(Config::parse("[compact]\nat = \"80%\"\n").is_err());
     }
 
     #[test]

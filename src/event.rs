@@ -7,6 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
+use crate::compaction::{Evidence, Origin, Outcome, Way};
 use crate::telemetry::ContextSample;
 
 /// The `"schema"` of every JSON document harn prints or stores.
@@ -269,6 +270,27 @@ pub enum EventBody {
     RecoveryDelivered { attempt: String, tag: String },
     #[serde(rename = "context.degraded")]
     Degraded { reason: String },
+    /// Somebody asked harn for a compaction; never a word on whether there was one.
+    #[serde(rename = "compaction.requested")]
+    ManagedRequested {
+        attempt: String,
+        origin: Origin,
+        has_focus: bool,
+    },
+    /// The command's text, or the key that stands for it, was written to the harness.
+    #[serde(rename = "compaction.typed")]
+    ManagedTyped { attempt: String },
+    #[serde(rename = "compaction.submitted")]
+    ManagedSubmitted { attempt: String, way: Way },
+    #[serde(rename = "compaction.settled")]
+    ManagedSettled {
+        attempt: String,
+        origin: Origin,
+        outcome: Outcome,
+        reason: Option<String>,
+        evidence: Vec<Evidence>,
+        generation: Option<u64>,
+    },
 }
 
 /// One line of `events.ndjson`.

@@ -10,6 +10,8 @@ pub enum Exit {
     Failed,
     /// Not done, for a reason that is not a failure.
     NotDone,
+    /// Something was begun, and nothing proves how it ended.
+    Unconfirmed,
     /// Wrong command line.
     Usage,
     /// Data that cannot be used.
@@ -30,6 +32,7 @@ impl Exit {
             Self::Ok => 0,
             Self::Failed => 1,
             Self::NotDone => 3,
+            Self::Unconfirmed => 4,
             Self::Usage => 64,
             Self::BadData => 65,
             Self::Internal => 70,

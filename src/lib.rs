@@ -5,6 +5,7 @@
 pub mod adapter;
 pub mod cli;
 pub mod command;
+pub mod compaction;
 pub mod config;
 pub mod continuity;
 pub mod demo;

@@ -82,7 +82,8 @@ pub fn holders_below(root: Process, is_wanted: impl Fn(&Path) -> bool) -> Option
     Some(holders)
 }
 
-fn is_at_or_below(seen: &Seen, root: Process) -> bool {
+/// Whether a process is `root` or somewhere below it.
+pub fn is_at_or_below(seen: &Seen, root: Process) -> bool {
     let mut next = Some(seen.clone());
     for _ in 0..DEPTH_LIMIT {
         match next {
@@ -92,6 +93,16 @@ fn is_at_or_below(seen: &Seen, root: Process) -> bool {
         }
     }
     false
+}
+
+/// Whether a process was started with this variable; false where the system does not tell.
+pub fn has_variable(pid: u32, name: &str, value: &str) -> bool {
+    platform::environment(pid).is_some_and(|environment| {
+        let wanted = format!("{name}={value}");
+        environment
+            .split(|byte| *byte == 0)
+            .any(|entry| entry == wanted.as_bytes())
+    })
 }
 
 fn base_name(path: &str) -> String {
@@ -127,6 +138,10 @@ mod platform {
         let entries = std::fs::read_dir("/proc").ok()?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         Some(names.filter_map(|name| name.parse().ok()).collect())
+    }
+
+    pub(super) fn environment(pid: u32) -> Option<Vec<u8>> {
+        std::fs::read(format!("/proc/{pid}/environ")).ok()
     }
 
     /// A process that ended meanwhile holds nothing; one that may not be looked at is no answer.
@@ -217,6 +232,10 @@ mod platform {
                 .filter_map(|pid| pid.parse().ok())
                 .collect(),
         )
+    }
+
+    pub(super) fn environment(_pid: u32) -> Option<Vec<u8>> {
+        None
     }
 
     pub(super) fn open_files(pid: u32) -> Option<Vec<PathBuf>> {

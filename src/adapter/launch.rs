@@ -39,6 +39,8 @@ pub struct Wiring {
     /// The status line that the user passed, and that the bridge has replaced; empty: there is none, whatever the
     /// settings files hold.
     pub status_line: Option<String>,
+    /// The run knows a key that submits and that only the composer knows.
+    pub has_submit_key: bool,
 }
 
 /// Why a run cannot be wired. The run itself goes on as the user typed it.

@@ -14,6 +14,7 @@ pub mod gauge;
 pub mod launch;
 pub mod manifest;
 pub mod own;
+pub mod recipe;
 pub mod registry;
 pub mod reply;
 pub mod report;

@@ -1,6 +1,6 @@
 //! The clock: the one place where the logic's time comes from.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::event::Timestamp;
 
@@ -10,4 +10,10 @@ pub(super) fn now() -> Timestamp {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     Timestamp::from_unix_ms(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// For spans of time: never goes back.
+pub(super) fn instant() -> Instant {
+    #[expect(clippy::disallowed_methods, reason = "this is where the clock is read")]
+    Instant::now()
 }

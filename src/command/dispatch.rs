@@ -9,7 +9,9 @@ use anyhow::Context as _;
 use clap::Parser as _;
 use serde::Serialize;
 
-use super::{context, doctor, events, hook, install, note, packaging, run, statusline, uninstall};
+use super::{
+    compact, context, doctor, events, hook, install, note, packaging, run, statusline, uninstall,
+};
 use crate::cli::{Cli, Command};
 use crate::demo;
 use crate::exit::Exit;
@@ -68,6 +70,7 @@ fn dispatch(cli: &Cli) -> Exit {
             Ok(code) => return Exit::Program(code),
             Err(error) => Err(error.into()),
         },
+        Command::Compact(args) => compact::run(args),
         Command::Note(args) => note::run(args),
         Command::Events(args) => events::run(args),
         Command::Install(args) => install::run(args),

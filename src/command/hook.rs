@@ -245,7 +245,7 @@ impl Call<'_> {
                 source: EventSource::Hook,
                 body,
             };
-            match session::append_only(self.layout, entry, event, self.mark, self.patience) {
+            match session::append_only(self.layout, entry, event, Some(self.mark), self.patience) {
                 Err(DirError::Locked(_)) => self.spool(entry)?,
                 appended => appended?,
             }

@@ -11,7 +11,7 @@ use crate::config::{Config, OverlayChoice};
 use crate::event::SessionId;
 use crate::supervisor::follower::{Followed, Follower, Means};
 use crate::terminal::overlay::{Line, Notice, Overlay, Part, Poster, Show, Tone, board};
-use crate::terminal::{Action, DEFAULT_PREFIX, HostEvent, Prefix, PrefixError, ScreenFeed, screen};
+use crate::terminal::{Action, DEFAULT_PREFIX, HostEvent, Prefix, PrefixError};
 use crate::text::one_line;
 
 /// The overlay for the host, and the follower's handle for its listener.
@@ -19,9 +19,7 @@ use crate::text::one_line;
 pub(super) struct Shown {
     pub(super) overlay: Option<Overlay>,
     follower: Option<Follower>,
-    poster: Option<Poster>,
-    /// The program's screen, for those who will have to look at it; `None` until its size is known.
-    screen: Option<ScreenFeed>,
+    pub(super) poster: Option<Poster>,
 }
 
 impl Shown {
@@ -67,15 +65,11 @@ impl Shown {
             overlay: Some(overlay),
             follower,
             poster: Some(poster),
-            screen: None,
         }
     }
 
     /// Passes on what the host tells; never waits.
-    pub(super) fn hear(&mut self, event: HostEvent<'_>) {
-        if self.follower.is_some() {
-            self.mirror(event);
-        }
+    pub(super) fn hear(&self, event: HostEvent<'_>) {
         match (event, &self.follower) {
             (HostEvent::Output(_) | HostEvent::Input(_), Some(follower)) => follower.stir(),
             (HostEvent::Asked(action), Some(follower)) => follower.ask(action),
@@ -87,30 +81,6 @@ impl Shown {
                 | HostEvent::Resized(_)
                 | HostEvent::Stopped
                 | HostEvent::Continued
-                | HostEvent::Ended(_),
-                _,
-            ) => {}
-        }
-    }
-
-    /// Keeps the screen model.
-    fn mirror(&mut self, event: HostEvent<'_>) {
-        match (event, &self.screen) {
-            (HostEvent::Output(bytes), Some(screen)) => screen.push(bytes),
-            (HostEvent::Resized(size), Some(screen)) => screen.resize(size),
-            (HostEvent::Resized(size), None) => {
-                self.screen = screen(size)
-                    .inspect_err(|error| tracing::warn!(%error, "no screen model"))
-                    .ok()
-                    .map(|(feed, _)| feed);
-            }
-            (
-                HostEvent::Output(_)
-                | HostEvent::Input(_)
-                | HostEvent::Started { .. }
-                | HostEvent::Stopped
-                | HostEvent::Continued
-                | HostEvent::Asked(_)
                 | HostEvent::Ended(_),
                 _,
             ) => {}
@@ -178,7 +148,7 @@ fn first_line(program: &OsStr, followed: Option<&Followed>) -> Line {
 }
 
 /// A process of its own, so that nothing of it can touch the session that is hosted here.
-fn save_checkpoint(session: &SessionId) -> String {
+pub(super) fn save_checkpoint(session: &SessionId) -> String {
     let run = || -> std::io::Result<(bool, String)> {
         let output = Command::new(std::env::current_exe()?)
             .args(["context", "checkpoint", "--session", session.as_str()])

@@ -8,24 +8,27 @@ use std::path::Path;
 use std::process::Command;
 
 use super::dispatch::complain;
+use super::managed::{Managed, Parts};
 use super::overlay::Shown;
 use super::witness::{self, Witness};
 use super::{clock, log_file, own, place, telemetry};
 use crate::adapter::launch::{self, Request, WiringError};
 use crate::adapter::manifest::{SessionLock, Version};
 use crate::adapter::own::{bridge_line, hook_line};
+use crate::adapter::recipe::{self, Recipe};
 use crate::adapter::{Manifest, registry};
 use crate::cli::RunArgs;
-use crate::event::RunId;
+use crate::event::{RunId, Tokens};
 use crate::exit::Exit;
 use crate::process;
 use crate::store::Layout;
 use crate::store::dir::DirError;
 use crate::store::layout::NoHome;
 use crate::supervisor::follower::Followed;
+use crate::supervisor::pilot::Rules;
 use crate::supervisor::run::{self, Live, Run, RunDir, Sight};
 use crate::supervisor::version;
-use crate::terminal::{self, HostError, HostEvent, Program};
+use crate::terminal::{self, Desk, HostError, HostEvent, Program};
 
 pub(super) fn run(args: &RunArgs) -> Exit {
     let Some((word, rest)) = args.program.split_first() else {
@@ -47,28 +50,31 @@ pub(super) fn run(args: &RunArgs) -> Exit {
         }
     };
     if place::is_disabled() {
-        return host(&start, rest, None, Shown::default());
+        return host(&start, rest, None, &mut Shown::default(), None);
     }
     if let Some(outer) = outer_run() {
         return pass_through(&start, rest, &outer);
     }
     let session = manifest.filter(|manifest| launch::starts_session(manifest, rest));
     let Some(manifest) = session else {
-        let shown = Shown::prepare(args, word, None);
-        return host(&start, rest, None, shown);
+        let mut shown = Shown::prepare(args, word, None);
+        return host(&start, rest, None, &mut shown, None);
     };
     match Owned::prepare(&manifest, &start.path, rest, args) {
-        Ok(owned) => {
+        Ok(mut owned) => {
+            owned.takes_requests = owned.recipe(&manifest, rest).is_some();
             let wired = owned.args.clone();
-            let shown = Shown::prepare(args, word, owned.followed());
-            host(&start, &wired, Some(owned), shown)
+            let mut shown = Shown::prepare(args, word, owned.followed());
+            let managed = owned.manage(&manifest, rest, args, &shown);
+            host(&start, &wired, Some(owned), &mut shown, managed)
         }
         Err(error) => {
             complain(
                 &format!("hooks are not wired: {error}"),
                 Some("the program runs without checkpoints and briefings"),
             );
-            host(&start, rest, None, Shown::prepare(args, word, None))
+            let mut shown = Shown::prepare(args, word, None);
+            host(&start, rest, None, &mut shown, None)
         }
     }
 }
@@ -146,7 +152,13 @@ fn pass_through(start: &Start, args: &[OsString], outer: &RunId) -> Exit {
     Exit::NotExecutable
 }
 
-fn host(start: &Start, args: &[OsString], owned: Option<Owned>, mut shown: Shown) -> Exit {
+fn host(
+    start: &Start,
+    args: &[OsString],
+    owned: Option<Owned>,
+    shown: &mut Shown,
+    managed: Option<(Managed, Desk)>,
+) -> Exit {
     let env = owned.as_ref().map_or_else(Vec::new, Owned::env);
     let program = Program {
         path: Path::new(&start.path),
@@ -155,12 +167,19 @@ fn host(start: &Start, args: &[OsString], owned: Option<Owned>, mut shown: Shown
     };
     let mut owned = owned;
     let overlay = shown.overlay.take();
-    let ended = terminal::run(&program, overlay, &mut |event| {
+    let (mut managed, desk) = managed.unzip();
+    let ended = terminal::run(&program, overlay, desk, &mut |event| {
         shown.hear(event);
+        if let Some(managed) = &mut managed {
+            managed.hear(event);
+        }
         if let Some(owned) = &mut owned {
             owned.hear(event);
         }
     });
+    if let Some(managed) = managed {
+        managed.end();
+    }
     if let Some(owned) = owned {
         owned.end(matches!(&ended, Ok(outcome) if outcome.code() == 0));
     }
@@ -211,6 +230,9 @@ struct Owned {
     /// The arguments with what harn puts before them.
     args: Vec<OsString>,
     has_hooks: bool,
+    /// The client was given a key that only its composer knows.
+    has_submit_key: bool,
+    takes_requests: bool,
     environment: Vec<(String, String)>,
     witness: Option<Witness>,
     /// The program takes one turn and ends.
@@ -244,10 +266,16 @@ impl Owned {
                 host: process::own().ok_or(OwnError::OwnProcess)?,
                 client: None,
                 started_at: clock::now(),
+                project: std::env::current_dir()
+                    .ok()
+                    .map(|cwd| place::project_at(&cwd)),
+                socket: None,
             },
             layout,
             args: Vec::new(),
             has_hooks: !wanted.no_hooks,
+            has_submit_key: false,
+            takes_requests: false,
             environment: owned_environment(manifest),
             witness: None,
             is_unattended: launch::is_unattended(manifest, args),
@@ -274,7 +302,7 @@ impl Owned {
     }
 
     fn wire(
-        &self,
+        &mut self,
         manifest: &Manifest,
         client: &Client,
         args: &[OsString],
@@ -292,6 +320,7 @@ impl Owned {
             status_line: &bridge_line(&harn, manifest.id.as_str(), None),
             settings: &telemetry::settings(&cwd),
         })?;
+        self.has_submit_key = wiring.has_submit_key;
         if let Some(file) = &wiring.file {
             self.dir.write_settings(file)?;
         }
@@ -358,7 +387,52 @@ impl Owned {
                 .as_ref()
                 .map(|witness| witness.hint().to_owned()),
             project: std::env::current_dir().ok()?,
+            takes_requests: self.takes_requests,
         })
+    }
+
+    /// Has somebody take requests for managed compactions, where the harness has a command for it and hooks tell of it.
+    fn manage(
+        &mut self,
+        manifest: &Manifest,
+        args: &[OsString],
+        wanted: &RunArgs,
+        shown: &Shown,
+    ) -> Option<(Managed, Desk)> {
+        let config = place::config_or_default(&self.layout).compact;
+        let compact_at = wanted.compact_at.or(config.at);
+        let recipe = self.recipe(manifest, args)?;
+        let parts = Parts {
+            layout: &self.layout,
+            run: &self.run,
+            manifest,
+            recipe,
+            has_launch_key: self.has_submit_key,
+            rules: Rules {
+                compact_at: compact_at.map(|count| Tokens(count.0)),
+                continue_after: wanted.continue_after_compact || config.continue_after,
+                allow_agent: config.allow_agent,
+            },
+            poster: shown.poster.clone(),
+        };
+        let (managed, desk) = Managed::start(parts)
+            .inspect_err(|error| {
+                complain(
+                    &format!("no managed compaction in this run: {error}"),
+                    Some("the program runs all the same"),
+                );
+            })
+            .ok()?;
+        self.run.socket = Some(managed.socket().to_owned());
+        if let Err(error) = self.dir.write(&self.run) {
+            tracing::warn!(%error, "the run's record does not name its socket");
+        }
+        Some((managed, desk))
+    }
+
+    fn recipe(&self, manifest: &Manifest, args: &[OsString]) -> Option<Recipe> {
+        let is_hosted = self.has_hooks && !self.is_unattended && terminal::is_present();
+        recipe::recipe(&manifest.id, args).filter(|_| is_hosted)
     }
 
     /// The process the session lives in, or below.

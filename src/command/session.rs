@@ -214,12 +214,12 @@ pub(super) fn append_only(
     layout: &Layout,
     entry: &Entry,
     event: Event,
-    mark: &Mark,
+    mark: Option<&Mark>,
     patience: Duration,
 ) -> Result<(), DirError> {
     let store = SessionStore::ensure(&index::ensure_context(layout, entry)?, &entry.session)?;
     let _lock = store.lock(patience)?;
-    if mark.is_second(&store) {
+    if mark.is_some_and(|mark| mark.is_second(&store)) {
         return Ok(());
     }
     let tail = log::tail(store.dir())?;
@@ -228,7 +228,9 @@ pub(super) fn append_only(
         ..event
     };
     log::append(store.dir(), tail, &[event])?;
-    mark.note(&store, clock::now());
+    if let Some(mark) = mark {
+        mark.note(&store, clock::now());
+    }
     Ok(())
 }
 

@@ -302,7 +302,12 @@ impl State {
             | EventBody::SessionNested { .. }
             | EventBody::SessionLinked { .. }
             | EventBody::ContextSampled(_)
-            | EventBody::ContextBoundary { .. } => {}
+            | EventBody::ContextBoundary { .. }
+            // Requests to harn and what harn did about them: the harness tells itself when it compacts.
+            | EventBody::ManagedRequested { .. }
+            | EventBody::ManagedTyped { .. }
+            | EventBody::ManagedSubmitted { .. }
+            | EventBody::ManagedSettled { .. } => {}
             EventBody::CompactionStarted {
                 attempt,
                 turn,

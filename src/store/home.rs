@@ -11,6 +11,8 @@ use super::layout::{Layout, project_key};
 pub const INDEX: &str = "index";
 pub const RUNS: &str = "runs";
 pub const LOG: &str = "log";
+/// Control sockets, where there is no runtime directory.
+pub const SOCKETS: &str = "sock";
 const PROJECTS: &str = "projects";
 /// harn's directory below `XDG_STATE_HOME`.
 const OWN: &str = "harn";

@@ -20,6 +20,8 @@ pub const ROLLING_FILE: &str = "rolling.json";
 pub const SPOOL_DIR: &str = "spool";
 pub const SEEN_FILE: &str = "seen";
 pub const BRIEFING_FILE: &str = "briefing.md";
+/// The work for a fresh session, written when a compaction failed.
+pub const HANDOFF_FILE: &str = "handoff.md";
 /// harn's directory in a project; another tool uses the same name, see `index`.
 pub const PROJECT_DIR: &str = ".harnery";
 /// harn's own corner where `PROJECT_DIR` is another tool's.

@@ -44,6 +44,8 @@ pub struct Followed {
     /// what a person does about it.
     pub trust_hint: Option<String>,
     pub project: PathBuf,
+    /// Somebody else answers the compact key.
+    pub takes_requests: bool,
 }
 
 /// How the follower reaches the rest of harn.
@@ -266,7 +268,10 @@ impl Watch {
     fn answer(&self, action: Action) {
         let text = match action {
             Action::Toggle | Action::Help => return,
-            Action::Compact => "compact: not built yet; type the harness's own command".to_owned(),
+            Action::Compact if self.followed.takes_requests => return,
+            Action::Compact => {
+                "compact: not in this run; type the harness's own command".to_owned()
+            }
             Action::Note => match &self.session {
                 Some(session) => format!(
                     "in another terminal: harn note --session {} 'TEXT'",

@@ -40,6 +40,12 @@ pub struct Run {
     /// The program as harn started it; none until it runs.
     pub client: Option<Process>,
     pub started_at: Timestamp,
+    /// Where it was started; none in records of older versions.
+    #[serde(default)]
+    pub project: Option<PathBuf>,
+    /// Where it takes requests; none: it takes none.
+    #[serde(default)]
+    pub socket: Option<PathBuf>,
 }
 
 /// Who speaks for a run.

@@ -13,6 +13,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::clock;
 use super::flow::Flow;
 use super::host::HostEvent;
+use super::keyboard::Desk;
 use super::modes::Modes;
 use super::outflow::Outflow;
 use super::overlay::Pane;
@@ -20,11 +21,16 @@ use super::prefix::Action;
 use super::pty::Pty;
 use super::size::Size;
 use super::tty::Tty;
+use super::typist::{Typed, Typing, Typist};
 
 pub(super) struct Bridge {
     pub(super) tty: Tty,
     pub(super) pty: Pty,
     input: Flow,
+    /// Written before `input`: harn's own text, and the keys that it held back.
+    typed: Vec<u8>,
+    typist: Typist,
+    desk: Option<Desk>,
     output: Outflow,
     modes: Modes,
     pane: Option<Pane>,
@@ -38,7 +44,7 @@ pub(super) struct Bridge {
 /// What a poll found.
 #[derive(Debug)]
 pub(super) struct Ready {
-    others: [PollFlags; 3],
+    others: [PollFlags; 4],
     tty_input: PollFlags,
     tty_output: PollFlags,
     pty: PollFlags,
@@ -61,12 +67,21 @@ impl Ready {
 
 impl Bridge {
     /// `outer` is the size of the user's terminal.
-    pub(super) fn new(tty: Tty, pty: Pty, pane: Option<Pane>, outer: Size) -> Self {
+    pub(super) fn new(
+        tty: Tty,
+        pty: Pty,
+        pane: Option<Pane>,
+        desk: Option<Desk>,
+        outer: Size,
+    ) -> Self {
         let filter = pane.as_ref().map(|pane| pane.filter(outer));
         let mut bridge = Self {
             tty,
             pty,
             input: Flow::new(),
+            typed: Vec::new(),
+            typist: Typist::default(),
+            desk,
             output: Outflow::new(filter),
             modes: Modes::new(),
             pane,
@@ -88,6 +103,52 @@ impl Bridge {
         self.pane
             .as_ref()
             .map_or(otherwise, |pane| pane.board().fd())
+    }
+
+    /// Readable when something is to be typed; the caller's own where nobody may.
+    pub(super) fn desk_fd<'a>(&'a self, otherwise: BorrowedFd<'a>) -> BorrowedFd<'a> {
+        self.desk.as_ref().map_or(otherwise, Desk::fd)
+    }
+
+    /// Carries out what was ordered to be typed.
+    pub(super) fn take_orders(&mut self, is_running: bool) {
+        let Self {
+            desk,
+            typist,
+            typed,
+            input,
+            is_pty_open,
+            ..
+        } = self;
+        let Some(desk) = desk else { return };
+        desk.serve(&mut |typing: Typing| {
+            if !is_running || !*is_pty_open {
+                return Typed::Gone;
+            }
+            let is_new = matches!(typing, Typing::Write(_) | Typing::Hold { .. });
+            if is_new && !(input.is_empty() && typed.is_empty()) {
+                return Typed::Busy;
+            }
+            let (bytes, answer) = typist.take(typing, clock::now());
+            typed.extend(bytes);
+            answer
+        });
+    }
+
+    /// When held keys have to be let go.
+    pub(super) fn next_release_at(&self) -> Option<Instant> {
+        self.typist.next_at()
+    }
+
+    /// Lets go of held keys when it is time to.
+    pub(super) fn release_due(&mut self, now: Instant) {
+        self.typed
+            .extend(self.typist.due(now).into_iter().flatten());
+    }
+
+    /// Whether nothing waits to be written to the program.
+    fn is_input_passed_on(&self) -> bool {
+        self.input.is_empty() && self.typed.is_empty()
     }
 
     /// Takes what was posted.
@@ -136,6 +197,8 @@ impl Bridge {
 
     /// The terminal goes to the user's shell for a while: nothing of the program's or harn's stays on.
     pub(super) fn leave(&mut self) {
+        self.typed
+            .extend(self.typist.give_up().into_iter().flatten());
         let mut undo = self.output.finish();
         undo.extend(self.modes.undo());
         self.write_now(&undo);
@@ -177,41 +240,42 @@ impl Bridge {
     /// Sleeps until an end or one of the other descriptors has something.
     pub(super) fn poll(
         &self,
-        others: [BorrowedFd<'_>; 3],
+        others: [BorrowedFd<'_>; 4],
         timeout: PollTimeout,
     ) -> io::Result<Ready> {
-        let [first, second, third] = others;
+        let [first, second, third, fourth] = others;
         let mut fds = [
             PollFd::new(first, PollFlags::POLLIN),
             PollFd::new(second, PollFlags::POLLIN),
             PollFd::new(third, PollFlags::POLLIN),
+            PollFd::new(fourth, PollFlags::POLLIN),
             // A descriptor that has nothing to tell is replaced by one that is polled anyway.
             PollFd::new(first, PollFlags::empty()),
             PollFd::new(first, PollFlags::empty()),
             PollFd::new(first, PollFlags::empty()),
         ];
-        let [_, _, _, tty_input, tty_output, pty] = &mut fds;
+        let [_, _, _, _, tty_input, tty_output, pty] = &mut fds;
         if self.is_tty_open {
             *tty_input = PollFd::new(
                 self.tty.input_fd(),
-                when(self.input.is_empty(), PollFlags::POLLIN),
+                when(self.is_input_passed_on(), PollFlags::POLLIN),
             );
             let wanted = when(!self.output.is_empty(), PollFlags::POLLOUT);
             *tty_output = PollFd::new(self.tty.output_fd(), wanted);
         }
         if self.is_pty_open {
             let wanted = when(self.output.is_empty(), PollFlags::POLLIN)
-                | when(!self.input.is_empty(), PollFlags::POLLOUT);
+                | when(!self.is_input_passed_on(), PollFlags::POLLOUT);
             *pty = PollFd::new(self.pty.as_fd(), wanted);
         }
         match poll(&mut fds, timeout) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let [first, second, third, tty_input, tty_output, pty] =
+        let [first, second, third, fourth, tty_input, tty_output, pty] =
             fds.map(|fd| fd.revents().unwrap_or(PollFlags::empty()));
         Ok(Ready {
-            others: [first, second, third],
+            others: [first, second, third, fourth],
             tty_input: when(self.is_tty_open, tty_input),
             tty_output: when(self.is_tty_open, tty_output),
             pty: when(self.is_pty_open, pty),
@@ -292,13 +356,13 @@ impl Bridge {
     }
 
     fn carry_input(&mut self, ready: &Ready, tell: &mut dyn FnMut(HostEvent<'_>)) {
-        if ready.pty.intersects(PollFlags::POLLOUT) {
+        if ready.pty.intersects(PollFlags::POLLOUT) || !self.typed.is_empty() {
             self.write_input(tell);
         }
         if ready.tty_input.is_empty() || !self.is_tty_open {
             return;
         }
-        if !self.input.is_empty() {
+        if !self.is_input_passed_on() {
             // Asked for nothing, so it can only have hung up.
             self.is_tty_open = self.is_tty_open && !has_hung_up(ready.tty_input);
             return;
@@ -308,6 +372,7 @@ impl Bridge {
             Ok(count) => {
                 self.input.fill(count);
                 self.take_keys();
+                self.hold_keys(tell);
                 self.write_input(tell);
             }
             Err(error) if is_passing(&error) => {}
@@ -330,7 +395,26 @@ impl Bridge {
         self.actions.extend(taken.actions);
     }
 
+    /// While harn's text waits to be sent, the user's keys wait behind it.
+    fn hold_keys(&mut self, tell: &mut dyn FnMut(HostEvent<'_>)) {
+        if self.desk.is_none() || self.input.is_empty() {
+            return;
+        }
+        if let Some(bytes) = self.typist.user(self.input.pending()) {
+            tell(HostEvent::Input(self.input.pending()));
+            self.input.discard();
+            self.typed.extend(bytes);
+        }
+    }
+
     fn write_input(&mut self, tell: &mut dyn FnMut(HostEvent<'_>)) {
+        while !self.typed.is_empty() {
+            match self.pty.write(&self.typed) {
+                Ok(count) => drop(self.typed.drain(..count)),
+                Err(error) if is_passing(&error) => return,
+                Err(_) => self.typed.clear(),
+            }
+        }
         while !self.input.is_empty() {
             match self.pty.write(self.input.pending()) {
                 Ok(count) => tell(HostEvent::Input(self.input.consume(count))),

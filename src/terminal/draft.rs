@@ -50,12 +50,14 @@ impl DraftTracker {
         }
     }
 
-    /// Takes what the user's terminal sent to the program.
-    pub fn observe(&mut self, bytes: &[u8]) {
+    /// Takes what the user's terminal sent to the program; whether the user pressed anything.
+    pub fn observe(&mut self, bytes: &[u8]) -> bool {
         self.partial.extend_from_slice(bytes);
         let kept = std::mem::take(&mut self.partial);
         let mut rest = &kept[..];
+        let mut is_pressed = false;
         while let Some((count, token)) = keys::token(rest) {
+            is_pressed |= token != Token::Report;
             self.take(token);
             rest = rest.get(count..).unwrap_or_default();
         }
@@ -64,6 +66,7 @@ impl DraftTracker {
         } else {
             self.state = State::Unsure;
         }
+        is_pressed
     }
 
     fn take(&mut self, token: Token) {

@@ -11,6 +11,7 @@ use nix::unistd::Pid;
 
 use super::bridge::{Bridge, Ready};
 use super::clock;
+use super::keyboard::Desk;
 use super::ladder::{Ladder, Rung};
 use super::launch::Launch;
 use super::link::{Order, Report};
@@ -33,7 +34,7 @@ pub enum HostEvent<'a> {
     },
     /// These bytes of the program are in the user's terminal.
     Output(&'a [u8]),
-    /// These bytes of the user are in the PTY.
+    /// These bytes of the user are in the PTY, or held back for less than a second.
     Input(&'a [u8]),
     /// The program has this size now; told at the start too.
     Resized(Size),
@@ -57,6 +58,7 @@ const LAST_OUTPUT_HURRY: Duration = Duration::from_millis(200);
 pub(super) fn run(
     program: &Program<'_>,
     overlay: Option<Overlay>,
+    desk: Option<Desk>,
     observer: &mut Observer<'_>,
 ) -> Result<Outcome, HostError> {
     let signals = Signals::watch(&[Signal::SIGWINCH, Signal::SIGCONT])
@@ -77,7 +79,7 @@ pub(super) fn run(
     let launch = Launch::start(program, slave, &tty.name())
         .map_err(HostError::at("starting the launcher"))?;
     let host = Host {
-        bridge: Bridge::new(tty, pty, pane, outer),
+        bridge: Bridge::new(tty, pty, pane, desk, outer),
         raw: Some(raw),
         launch,
         signals,
@@ -156,6 +158,7 @@ impl Host<'_, '_> {
                         self.signals.fd(),
                         self.launch.fd(),
                         self.bridge.board_fd(self.signals.fd()),
+                        self.bridge.desk_fd(self.signals.fd()),
                     ],
                     timeout,
                 )
@@ -177,6 +180,9 @@ impl Host<'_, '_> {
             }
             if ready.has_other(2) {
                 self.bridge.take_posted();
+            }
+            if ready.has_other(3) {
+                self.bridge.take_orders(self.phase == Phase::Running);
             }
             self.take_due();
             if self.is_over(&ready) {
@@ -200,6 +206,7 @@ impl Host<'_, '_> {
             self.gate.next_at(),
             last_output,
             draw,
+            self.bridge.next_release_at(),
         ]
         .into_iter()
         .flatten()
@@ -285,6 +292,7 @@ impl Host<'_, '_> {
             self.resize();
         }
         self.bridge.draw_due(now);
+        self.bridge.release_due(now);
         while let Some(rung) = self.ladder.take_due(now) {
             match rung {
                 Rung::Send(signal) => self.launch.order(Order::Signal(signal)),

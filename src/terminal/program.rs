@@ -9,6 +9,7 @@ use std::process::Command;
 use nix::errno::Errno;
 
 use super::host::{self, Observer};
+use super::keyboard::Desk;
 use super::outcome::{HostError, Outcome};
 use super::overlay::Overlay;
 use super::{direct, tty};
@@ -23,6 +24,8 @@ pub struct Program<'a> {
 
 /// Hosts the program to its end: in a PTY when there is a user at a terminal, else with harn's own descriptors.
 ///
+/// Through `desk` others on harn's side may type.
+///
 /// `observer` is called on the thread of the byte path, after the bytes were passed on, and must never wait. One that
 /// panics is not called again; the program goes on.
 ///
@@ -31,10 +34,11 @@ pub struct Program<'a> {
 pub fn run(
     program: &Program<'_>,
     overlay: Option<Overlay>,
+    desk: Option<Desk>,
     observer: &mut Observer<'_>,
 ) -> Result<Outcome, HostError> {
     if tty::is_present() {
-        host::run(program, overlay, observer)
+        host::run(program, overlay, desk, observer)
     } else {
         direct::run(program, observer)
     }

@@ -22,7 +22,7 @@ use super::size::Size;
 const BLOCKING_WRITE_BYTES: usize = 256;
 
 /// Whether there is a user at a terminal: one to read from and one to print to.
-pub(super) fn is_present() -> bool {
+pub fn is_present() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 

@@ -3,12 +3,15 @@
 pub mod keys;
 mod knobs;
 mod prompt;
+mod recipe;
 mod site;
 mod status_line;
 mod transcript;
 mod wiring;
 
 use super::gauge::Gauge;
+
+pub(in crate::adapter) use recipe::RECIPE;
 
 pub use prompt::prompt_origin;
 pub use wiring::wire;

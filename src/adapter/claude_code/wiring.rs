@@ -46,6 +46,7 @@ pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
     let mut file = serde_json::to_vec_pretty(&settings).map_err(WiringError::Json)?;
     file.push(b'\n');
     Ok(Wiring {
+        has_submit_key: false,
         args,
         file: Some(file),
         status_line,

@@ -2,11 +2,14 @@
 
 mod knobs;
 mod patch;
+mod recipe;
 mod rollout;
 mod site;
 mod wiring;
 
 use super::gauge::Gauge;
+
+pub(in crate::adapter) use recipe::{RECIPE, SUBMIT_BYTES};
 
 pub use patch::patched_paths;
 pub use wiring::wire;

@@ -5,12 +5,18 @@
 //! given or passed here. A `-c` for the same event replaces an earlier one, so the user's own is taken out and joined.
 
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
 use toml::{Table, Value};
 
-use crate::adapter::launch::{Request, Wiring, WiringError};
+use crate::adapter::launch::{self, Request, Wiring, WiringError};
+use crate::adapter::manifest::Version;
 
 const PREFIX: &str = "hooks.";
+/// The table of key bindings in the client's settings.
+const KEYMAP: (&str, &str) = ("tui", "keymap");
+/// Enter as before, and a key that no dialog knows (`recipe` has its bytes).
+const SUBMIT_KEY: &str = r#"tui.keymap.composer.submit=["enter","f6"]"#;
 
 /// Puts one flag for each event before the user's arguments.
 pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
@@ -30,12 +36,54 @@ pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
     for (event, groups) in passed {
         args.extend(["-c".into(), flag(&event, &[groups])]);
     }
+    let has_submit_key = may_bind(request);
+    if has_submit_key {
+        args.extend(["-c".into(), SUBMIT_KEY.into()]);
+    }
     args.extend(rest);
     Ok(Wiring {
+        has_submit_key,
         args,
         file: None,
         status_line: None,
     })
+}
+
+/// Whether the submit key can be added: a binding that collides would keep the client from starting, and the flag takes the
+/// place of whatever the user has bound.
+fn may_bind(request: &Request<'_>) -> bool {
+    let is_verified = request
+        .manifest
+        .verified
+        .version
+        .parse::<Version>()
+        .is_ok_and(|verified| request.version == Some(&verified));
+    let is_named = |arg: &OsString| {
+        let arg = arg.to_string_lossy();
+        arg.contains(KEYMAP.1) || arg == "-p" || arg.starts_with("--profile")
+    };
+    let folder = (request.settings.var)("CODEX_HOME")
+        .map(PathBuf::from)
+        .or_else(|| (request.settings.var)("HOME").map(|home| PathBuf::from(home).join(".codex")));
+    let files = [
+        folder.map(|folder| folder.join("config.toml")),
+        Some(request.settings.project.join(".codex/config.toml")),
+    ];
+    let has_keymap = files.into_iter().flatten().any(|file| {
+        let text = (request.settings.read)(&file).unwrap_or_default();
+        let Ok(text) = String::from_utf8(text) else {
+            return true;
+        };
+        let config = text.parse::<Table>();
+        config.map_or(true, |config| {
+            let tui = config.get(KEYMAP.0).and_then(Value::as_table);
+            tui.is_some_and(|tui| tui.contains_key(KEYMAP.1))
+        })
+    });
+    is_verified
+        && !has_keymap
+        && !request.args.iter().any(is_named)
+        && !launch::is_unattended(request.manifest, request.args)
 }
 
 /// One hook group in TOML; what JSON writes of a string, TOML reads.
