@@ -5,6 +5,7 @@ mod context;
 mod demo;
 mod docs;
 mod doctor;
+mod examples;
 mod hook;
 mod identity;
 mod install;
