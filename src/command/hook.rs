@@ -17,7 +17,7 @@ use super::owner::{Owner, owner};
 use super::place;
 use super::session::{self, Session, SessionError};
 use super::stdin::{PayloadError, read_payload};
-use super::twice::Mark;
+use super::twice::{self, Mark};
 use super::{clock, log_file, retention};
 use crate::adapter::decode::{DecodeError, Decoded, decode};
 use crate::adapter::manifest::{EventSpec, Manifest, SignalKind};
@@ -266,7 +266,8 @@ impl Call<'_> {
             }
             opened => opened?,
         };
-        let is_repeated = self.mark.is_second(&session.store);
+        let calls = twice::calls(&session.store);
+        let is_repeated = self.mark.is_second(&calls);
         if is_repeated && !matches!(self.input.signal, Signal::PromptSubmitted { .. }) {
             return Ok(());
         }
@@ -288,7 +289,9 @@ impl Call<'_> {
             Some(&mut print),
         );
         session.save(durability)?;
-        self.mark.note(&session.store, clock::now());
+        if !is_repeated {
+            self.mark.note(&calls, &session.store, clock::now());
+        }
         self.forget_old_sessions(session);
         Ok(())
     }
@@ -332,12 +335,13 @@ impl Call<'_> {
         for (name, bytes) in left {
             match format::SPOOLED.read::<Spooled>(&bytes) {
                 Read::Ours(spooled) => {
+                    let calls = twice::calls(&session.store);
                     let is_second =
-                        |mark: &Mark| mark.is_twin_of(self.mark) || mark.is_second(&session.store);
+                        |mark: &Mark| mark.is_twin_of(self.mark) || mark.is_second(&calls);
                     if !spooled.mark.as_ref().is_some_and(is_second) {
                         effect::carry_out(self.layout, session, &spooled.input, spooled.at, None);
                         if let Some(mark) = &spooled.mark {
-                            mark.note(&session.store, clock::now());
+                            mark.note(&calls, &session.store, clock::now());
                         }
                     }
                 }

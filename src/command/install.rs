@@ -231,8 +231,9 @@ fn plans(desk: &Desk, args: &InstallArgs) -> Result<Vec<Plan>, SheetError> {
         && let Some(sheet) = desk.keys()?
     {
         let refused = |refusal| sheet.refused(refusal);
-        let change = install::merge_keys(&sheet.text, sheet.spots()).map_err(refused)?;
         let stripped = install::strip_keys(&sheet.text, sheet.spots()).map_err(refused)?;
+        let spots = sheet.spots_beside(&stripped);
+        let change = install::merge_keys(&sheet.text, spots).map_err(refused)?;
         plans.push(sheet.install(change, &stripped));
     }
     Ok(plans)
@@ -242,8 +243,13 @@ fn main_plan(desk: &Desk, args: &InstallArgs, harn: &str) -> Result<Plan, SheetE
     let (format, sheet) = desk.sheet()?;
     let adapter = desk.adapter();
     let refused = |refusal| sheet.refused(refusal);
-    let spots = sheet.spots();
     let text = &sheet.text;
+    let all = Parts {
+        hooks: true,
+        status_line: true,
+    };
+    let stripped = install::strip(format, text, adapter, all, sheet.spots()).map_err(refused)?;
+    let spots = sheet.spots_beside(&stripped);
     let mut change =
         install::merge_hooks(format, text, adapter, &desk.hooks(harn), spots).map_err(refused)?;
     // One that is there already is kept up to date, asked for or not.
@@ -257,11 +263,6 @@ fn main_plan(desk: &Desk, args: &InstallArgs, harn: &str) -> Result<Plan, SheetE
         change = line;
         change.reasons.splice(0..0, reasons);
     }
-    let all = Parts {
-        hooks: true,
-        status_line: true,
-    };
-    let stripped = install::strip(format, text, adapter, all, spots).map_err(refused)?;
     Ok(sheet.install(change, &stripped))
 }
 

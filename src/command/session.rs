@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::clock;
-use super::twice::Mark;
+use super::twice::{self, Mark};
 
 use crate::continuity::State;
 use crate::event::{Event, EventBody, EventSource, HarnessId, RunId, SessionId, Timestamp};
@@ -219,7 +219,8 @@ pub(super) fn append_only(
 ) -> Result<(), DirError> {
     let store = SessionStore::ensure(&index::ensure_context(layout, entry)?, &entry.session)?;
     let _lock = store.lock(patience)?;
-    if mark.is_some_and(|mark| mark.is_second(&store)) {
+    let calls = mark.map(|_| twice::calls(&store)).unwrap_or_default();
+    if mark.is_some_and(|mark| mark.is_second(&calls)) {
         return Ok(());
     }
     let tail = log::tail(store.dir())?;
@@ -229,7 +230,7 @@ pub(super) fn append_only(
     };
     log::append(store.dir(), tail, &[event])?;
     if let Some(mark) = mark {
-        mark.note(&store, clock::now());
+        mark.note(&calls, &store, clock::now());
     }
     Ok(())
 }

@@ -101,6 +101,15 @@ impl Sheet {
         self.kept.as_ref().map_or(&[], |kept| &kept.receipt.spots)
     }
 
+    /// The same, unless nothing of harn's is in the text any more: then it is a text like any other.
+    pub(super) fn spots_beside(&self, stripped: &str) -> &[Spot] {
+        if stripped == self.text {
+            &[]
+        } else {
+            self.spots()
+        }
+    }
+
     pub(super) fn refused(&self, refusal: Refusal) -> SheetError {
         let path = self.path.clone();
         SheetError::Refused { path, refusal }

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use crate::continuity::signal::{HookInput, Signal};
 use crate::event::{StartSource, Timestamp};
 use crate::store::SessionStore;
-use crate::store::seen::{self, KEY_CHARS};
+use crate::store::seen::{Calls, KEY_CHARS};
 
 /// Two deliveries of a call without an id begin no further apart, in milliseconds.
 const TWINS_MS: u64 = 2_000;
@@ -55,19 +55,12 @@ impl Mark {
         }
     }
 
-    /// Whether the other delivery of this call has been carried out. For the holder of the session's lock.
-    pub(super) fn is_second(&self, store: &SessionStore) -> bool {
-        match seen::find(store.dir(), &self.key) {
-            Ok(Some(seen)) => {
-                let late_ms = self.began.ms_since(seen.at);
-                self.has_id || late_ms == 0 || (seen.is_newest && late_ms <= self.slack_ms)
-            }
-            Ok(None) => false,
-            Err(error) => {
-                tracing::warn!(%error, "cannot tell whether this call came twice");
-                false
-            }
-        }
+    /// Whether the other delivery of this call is among these.
+    pub(super) fn is_second(&self, calls: &Calls) -> bool {
+        calls.find(&self.key).is_some_and(|seen| {
+            let late_ms = self.began.ms_since(seen.at);
+            self.has_id || late_ms == 0 || (seen.is_newest && late_ms <= self.slack_ms)
+        })
     }
 
     /// Whether both are deliveries of one call, neither of them carried out.
@@ -77,8 +70,8 @@ impl Mark {
     }
 
     /// Remembers that this delivery has been carried out.
-    pub(super) fn note(&self, store: &SessionStore, now: Timestamp) {
-        if let Err(error) = seen::note(store.dir(), &self.key, now) {
+    pub(super) fn note(&self, calls: &Calls, store: &SessionStore, now: Timestamp) {
+        if let Err(error) = calls.note(store.dir(), &self.key, now) {
             tracing::warn!(%error, "a second delivery of this call would count");
         }
     }
@@ -102,4 +95,12 @@ fn slack_ms(signal: &Signal) -> u64 {
         | Signal::CompactionReported { .. }
         | Signal::Other => 0,
     }
+}
+
+/// The session's newest calls. For the holder of its lock, and as long as that is held.
+pub(super) fn calls(store: &SessionStore) -> Calls {
+    Calls::read(store.dir()).unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot tell whether this call came twice");
+        Calls::default()
+    })
 }

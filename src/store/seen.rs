@@ -22,37 +22,42 @@ pub struct Seen {
     pub is_newest: bool,
 }
 
-/// Looks for a call, as far back as is remembered.
-pub fn find(dir: &Dir, key: &str) -> Result<Option<Seen>, DirError> {
-    let lines = read(dir)?;
-    let mut newest_first = lines.lines().rev().enumerate();
-    Ok(newest_first.find_map(|(number, line)| {
-        let at = line.strip_prefix(key)?.strip_prefix(' ')?;
-        Some(Seen {
-            at: Timestamp::from_unix_ms(at.parse().ok()?),
-            is_newest: number == 0,
-        })
-    }))
-}
+/// What is remembered.
+#[derive(Debug, Default)]
+pub struct Calls(String);
 
-/// Remembers a call.
-pub fn note(dir: &Dir, key: &str, at: Timestamp) -> Result<(), DirError> {
-    let line = format!("{key} {:0width$}\n", at.as_unix_ms(), width = TIME_CHARS);
-    let lines = read(dir)?;
-    let count = lines.len() / LINE_BYTES;
-    if count < MOST {
-        return dir.append(SEEN_FILE, line.as_bytes());
+impl Calls {
+    pub fn read(dir: &Dir) -> Result<Self, DirError> {
+        let limit = (MOST + 2) * LINE_BYTES;
+        let bytes = dir.read(SEEN_FILE, limit as u64)?;
+        let text = bytes.map(|it| String::from_utf8_lossy(&it).into_owned());
+        Ok(Self(text.unwrap_or_default()))
     }
-    let kept = lines.lines().skip(count.saturating_sub(KEPT));
-    let mut text: String = kept.flat_map(|line| [line, "\n"]).collect();
-    text.push_str(&line);
-    dir.replace(SEEN_FILE, text.as_bytes(), Durability::Atomic)
-}
 
-fn read(dir: &Dir) -> Result<String, DirError> {
-    let limit = (MOST + 2) * LINE_BYTES;
-    let bytes = dir.read(SEEN_FILE, limit as u64)?;
-    Ok(bytes.map_or_else(String::new, |it| String::from_utf8_lossy(&it).into_owned()))
+    /// Looks for a call, as far back as is remembered.
+    pub fn find(&self, key: &str) -> Option<Seen> {
+        let mut newest_first = self.0.lines().rev().enumerate();
+        newest_first.find_map(|(number, line)| {
+            let at = line.strip_prefix(key)?.strip_prefix(' ')?;
+            Some(Seen {
+                at: Timestamp::from_unix_ms(at.parse().ok()?),
+                is_newest: number == 0,
+            })
+        })
+    }
+
+    /// Remembers a call, on the disk.
+    pub fn note(&self, dir: &Dir, key: &str, at: Timestamp) -> Result<(), DirError> {
+        let line = format!("{key} {:0width$}\n", at.as_unix_ms(), width = TIME_CHARS);
+        let count = self.0.len() / LINE_BYTES;
+        if count < MOST {
+            return dir.append(SEEN_FILE, line.as_bytes());
+        }
+        let kept = self.0.lines().skip(count.saturating_sub(KEPT));
+        let mut text: String = kept.flat_map(|line| [line, "\n"]).collect();
+        text.push_str(&line);
+        dir.replace(SEEN_FILE, text.as_bytes(), Durability::Atomic)
+    }
 }
 
 #[cfg(test)]
@@ -65,10 +70,15 @@ mod tests {
         let dir = Dir::open_trusted(temp.path()).unwrap();
         let key = |number: i64| format!("{number:016x}");
         for number in 0..1_000 {
-            note(&dir, &key(number), Timestamp::from_unix_ms(number)).unwrap();
+            let at = Timestamp::from_unix_ms(number);
+            Calls::read(&dir)
+                .unwrap()
+                .note(&dir, &key(number), at)
+                .unwrap();
         }
-        assert_eq!(find(&dir, &key(0)).unwrap(), None);
-        let last = find(&dir, &key(999)).unwrap();
+        let calls = Calls::read(&dir).unwrap();
+        assert_eq!(calls.find(&key(0)), None);
+        let last = calls.find(&key(999));
         let at = Timestamp::from_unix_ms(999);
         let is_newest = true;
         assert_eq!(last, Some(Seen { at, is_newest }));
