@@ -223,6 +223,10 @@ enum OwnError {
 }
 
 /// A run that harn owns; its files go when it is dropped.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of the run, and none excludes another"
+)]
 struct Owned {
     layout: Layout,
     dir: RunDir,
@@ -415,7 +419,7 @@ impl Owned {
             },
             poster: shown.poster.clone(),
         };
-        let (managed, desk) = Managed::start(parts)
+        let (managed, desk) = Managed::start(&parts)
             .inspect_err(|error| {
                 complain(
                     &format!("no managed compaction in this run: {error}"),

@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::compaction::Keys;
+use crate::compaction::{Keys, Origin};
+use crate::event::{RunId, SessionId};
 use crate::terminal::Draft;
 
 const MANNER: Manner = Manner {
@@ -110,11 +111,13 @@ impl Stage1 {
     }
 
     fn typed(&self) -> Vec<Typing> {
-        let typing = self.effects.iter().filter_map(|effect| match effect {
-            Effect::Type(typing) => Some(typing.clone()),
-            _ => None,
-        });
-        typing.collect()
+        let mut found = Vec::new();
+        for effect in &self.effects {
+            if let Effect::Type(typing) = effect {
+                found.push(typing.clone());
+            }
+        }
+        found
     }
 
     fn end(&self) -> (Option<Outcome>, Option<String>) {
@@ -351,13 +354,12 @@ fn what_is_waited_for_is_told_and_time_over_withdraws() {
         stage.see(seen.clone());
         assert_eq!(stage.attempt.stage(), &Stage::Waiting(wait));
         seen.at = at(20_000);
-        seen.activity = match seen.activity {
-            Activity::Idle { has_background, .. } if wait == Wait::JustIdle => Activity::Idle {
+        if wait == Wait::JustIdle {
+            seen.activity = Activity::Idle {
                 since: at(19_900),
-                has_background,
-            },
-            other => other,
-        };
+                has_background: false,
+            };
+        }
         stage.see(seen);
         assert_eq!(
             stage.end(),
@@ -650,7 +652,11 @@ proptest! {
                     }
                     Effect::Settle => settles += 1,
                     Effect::TellSubmitted(_) => submits += 1,
-                    _ => {}
+                    Effect::Mark { .. }
+                    | Effect::Type(_)
+                    | Effect::TellRequested
+                    | Effect::TellTyped
+                    | Effect::Checkpoint => {}
                 }
             }
             if outcome.is_some() {

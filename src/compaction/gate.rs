@@ -110,8 +110,7 @@ pub(super) fn may_type(
     let keeps_draft = matches!(plan, Plan::Key(_)) && manner.key_keeps_draft;
     match &view.sight.composer {
         Composer::Empty => {}
-        Composer::Holds(_) if keeps_draft => {}
-        Composer::Commands if keeps_draft => {}
+        Composer::Holds(_) | Composer::Commands if keeps_draft => {}
         Composer::Holds(_) => return Err(Wait::Draft),
         Composer::Shell => return Err(Wait::Shell),
         Composer::Commands => return Err(Wait::Commands),

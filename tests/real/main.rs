@@ -9,6 +9,7 @@ mod baseline;
 mod claude_code;
 mod client;
 mod codex;
+mod compact;
 mod install;
 mod kept;
 mod keys;

@@ -104,6 +104,14 @@ impl Sandbox {
         command
     }
 
+    /// Changes the client's own state file, before it starts.
+    pub(crate) fn edit_state(&self, edit: impl FnOnce(&mut Value)) {
+        let path = self.env.home().join(".claude.json");
+        let mut state = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        edit(&mut state);
+        self.env.write(path, state.to_string());
+    }
+
     /// Puts harn's hooks into the project's local settings, where every session in it finds them.
     pub(crate) fn install_hooks(&self) {
         let harn = self.env.bin().display();
