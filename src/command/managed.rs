@@ -174,7 +174,7 @@ fn means(parts: &Parts<'_>) -> Means {
             body,
         };
         let done = index::find(&layout, session).and_then(|entry| match entry {
-            Some(entry) => session::append_only(&layout, &entry, event, PATIENCE),
+            Some(entry) => session::append_only(&layout, &entry, event, None, PATIENCE),
             None => Ok(()),
         });
         if let Err(error) = done {

@@ -3,7 +3,6 @@ use proptest::prelude::*;
 use super::*;
 use crate::compaction::{Keys, Origin};
 use crate::event::{RunId, SessionId};
-use crate::terminal::Draft;
 
 const MANNER: Manner = Manner {
     command: "/compact",

@@ -10,6 +10,7 @@ mod claude_code;
 mod client;
 mod codex;
 mod compact;
+mod install;
 mod kept;
 mod keys;
 mod overlay;

@@ -85,6 +85,11 @@ impl Sandbox {
         &self.head
     }
 
+    /// The folders that everything in this environment looks for programs in.
+    pub(crate) fn path() -> String {
+        program_path()
+    }
+
     /// The client itself.
     pub(crate) fn claude<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = self.env.command("claude");
@@ -198,11 +203,13 @@ fn hooks(owner: &str) -> Value {
     })
 }
 
+fn program_path() -> String {
+    let clients = client::bin_dir();
+    format!("{}:/usr/local/bin:/usr/bin:/bin", clients.display())
+}
+
 fn variables(url: &str) -> Vec<(&'static str, String)> {
-    let path = format!(
-        "{}:/usr/local/bin:/usr/bin:/bin",
-        client::bin_dir().display()
-    );
+    let path = program_path();
     let switched_on = [
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
         "CLAUDE_CODE_DISABLE_AGENT_VIEW",

@@ -83,6 +83,12 @@ impl<'a> Session<'a> {
         self.wait_box("an empty prompt box after the compaction", "");
     }
 
+    /// Waits until this stands on the screen.
+    pub(crate) fn wait_screen(&self, text: &str) {
+        self.pty
+            .wait_for(text, LIMIT, |screen| screen.contains(text));
+    }
+
     /// Types without sending.
     pub(crate) fn draft(&self, text: &str) {
         self.pty.send(text.as_bytes());
