@@ -122,7 +122,8 @@ impl Attempt {
             Stage::Ordered(_) | Stage::Typed(..) | Stage::Sending(_) => "typing".to_owned(),
             Stage::TakingBack(..) => "taking the text back".to_owned(),
             Stage::Submitted => "submitted, not started yet".to_owned(),
-            Stage::Started | Stage::Proven => "the agent is compacting".to_owned(),
+            Stage::Started => "the agent is compacting".to_owned(),
+            Stage::Proven => "recorded by the agent".to_owned(),
             Stage::Settled(outcome) => match &self.reason {
                 Some(reason) => format!("{}: {reason}", outcome.word()),
                 None => outcome.word().to_owned(),
@@ -461,14 +462,23 @@ impl Attempt {
             }
             Record::Reply(Reply::Cancelled(text)) => self.cancelled(&text, now),
             Record::Reply(Reply::Failed(text)) => self.settle(Outcome::Failed, &text),
-            Record::Prompt(text) if text.trim() == self.typed_text() => {
-                self.has_prompt_record = true;
-                match self.request.goal {
-                    Goal::Compaction => self.settle(Outcome::Misfired, "the text became a prompt"),
-                    Goal::Prompt => self.look_at_prompt(),
-                }
+            Record::Prompt(text) => self.became_prompt(text.trim()),
+        }
+    }
+
+    /// These words are a prompt now: harn's, or the user's.
+    fn became_prompt(&mut self, text: &str) -> Vec<Effect> {
+        let typed = self.typed_text();
+        match self.request.goal {
+            // Fused with something else as well.
+            Goal::Compaction if text.starts_with(&typed) || text.ends_with(&typed) => {
+                self.settle(Outcome::Misfired, "the text became a prompt")
             }
-            Record::Prompt(_) => Vec::new(),
+            Goal::Prompt if text == typed => {
+                self.has_prompt_record = true;
+                self.look_at_prompt()
+            }
+            Goal::Compaction | Goal::Prompt => Vec::new(),
         }
     }
 
@@ -600,4 +610,4 @@ fn later(at: Timestamp, ms: u64) -> Timestamp {
 
 #[cfg(test)]
 #[path = "attempt_tests.rs"]
-mod tests;
+pub(super) mod tests;

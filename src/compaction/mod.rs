@@ -16,6 +16,9 @@ mod policy;
 mod step;
 mod view;
 
+#[cfg(test)]
+pub(crate) use attempt::tests::section as machine_section;
+
 pub use attempt::Attempt;
 pub use evidence::{Evidence, Kind, Way};
 pub use focus::{Focus, FocusError};

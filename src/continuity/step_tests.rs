@@ -569,6 +569,7 @@ fn page() -> String {
             ]);
         }
     }
+    page.push_str(&crate::compaction::machine_section());
     page
 }
 

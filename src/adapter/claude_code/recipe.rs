@@ -174,7 +174,7 @@ fn config(record: &Path) -> Option<&Path> {
 struct StatusWire {
     session_id: Words,
     status: Words,
-    status_updated_at: Count,
+    status_updated_at: Option<i64>,
 }
 
 fn status(text: &[u8]) -> Option<Status> {
@@ -188,11 +188,7 @@ fn status(text: &[u8]) -> Option<Status> {
             "waiting" => StatusWord::Waiting,
             _ => return None,
         },
-        since: wire
-            .status_updated_at
-            .0
-            .and_then(|ms| i64::try_from(ms).ok())
-            .map(Timestamp::from_unix_ms),
+        since: wire.status_updated_at.map(Timestamp::from_unix_ms),
     })
 }
 

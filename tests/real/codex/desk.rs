@@ -94,7 +94,7 @@ impl Desk {
         let (path, config) = &mut self.own[0];
         // Before the first table, or in one of its own at the end.
         config.push_str(text);
-        fs::write(path, config).unwrap();
+        self.env.write(path.clone(), config.clone());
     }
 
     pub(crate) fn model(&self) -> &Responses {
