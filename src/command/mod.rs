@@ -31,6 +31,7 @@ mod session;
 mod sheet;
 mod statusline;
 mod stdin;
+mod survivor;
 mod telemetry;
 mod twice;
 mod uninstall;

@@ -11,7 +11,7 @@ use super::dispatch::complain;
 use super::managed::{Managed, Parts};
 use super::overlay::Shown;
 use super::witness::{self, Witness};
-use super::{clock, log_file, own, place, telemetry};
+use super::{clock, log_file, own, place, survivor, telemetry};
 use crate::adapter::launch::{self, Request, WiringError};
 use crate::adapter::manifest::{SessionLock, Version};
 use crate::adapter::own::{bridge_line, hook_line};
@@ -168,8 +168,12 @@ fn host(
     let mut owned = owned;
     let overlay = shown.overlay.take();
     let (mut managed, desk) = managed.unzip();
+    let mut session = None;
     let ended = terminal::run(&program, overlay, desk, &mut |event| {
         shown.hear(event);
+        if let HostEvent::Started { pid } = event {
+            session = survivor::session_of(pid);
+        }
         if let Some(managed) = &mut managed {
             managed.hear(event);
         }
@@ -182,6 +186,9 @@ fn host(
     }
     if let Some(owned) = owned {
         owned.end(matches!(&ended, Ok(outcome) if outcome.code() == 0));
+    }
+    if let Some(session) = session {
+        survivor::tell(session);
     }
     match ended {
         Ok(outcome) => Exit::Program(outcome.code()),

@@ -10,7 +10,7 @@ use super::step::{Effect, Goal, Input, Request, Stage};
 use super::view::{Activity, Composer, Record, Reply, Sight, View};
 use super::{Focus, Manner};
 use crate::event::{CompactionTrigger, SCHEMA, Timestamp, Tokens};
-use crate::terminal::{Typed, Typing};
+use crate::terminal::{Draft, Typed, Typing};
 
 /// An older look is no evidence.
 const FRESH_MS: u64 = 250;
@@ -32,6 +32,8 @@ const POST_SIGNAL_MS: u64 = 1_000;
 const WATCH_MS: u64 = 30 * 60 * 1_000;
 /// harn's own text is looked for in the composer for so long.
 const RESIDUE_MS: u64 = 60_000;
+/// The user's last key is so long ago when it is taken out.
+const CALM_MS: u64 = 300;
 /// A moment for the screen to show it.
 const REPAINT_MS: u64 = 2_000;
 
@@ -531,11 +533,16 @@ impl Attempt {
             return Vec::new();
         };
         let text = self.typed_text();
-        let is_calm =
-            gate::may_submit(view, false).is_ok() && view.quiet_ms.is_none_or(|ms| ms >= 300);
-        if is_calm && view.sight.composer == Composer::Holds(text.clone()) {
-            self.residue_until = None;
-            return vec![Effect::Type(Typing::Write(self.manner.undo(&text)))];
+        // What the user has typed since is theirs, whatever it looks like.
+        let is_calm = gate::may_submit(view, false).is_ok()
+            && view.draft != Draft::Present
+            && view.quiet_ms.is_none_or(|ms| ms >= CALM_MS);
+        let is_ours = |held: &str| !held.is_empty() && text.starts_with(held.trim_end());
+        if is_calm && matches!(&view.sight.composer, Composer::Holds(held) if is_ours(held)) {
+            // A client that gives the command back puts a blank behind it.
+            return vec![Effect::Type(Typing::Write(
+                self.manner.undo(&format!("{text} ")),
+            ))];
         }
         let is_gone = is_calm && view.sight.composer == Composer::Empty;
         let has_waited = later(now, RESIDUE_MS - REPAINT_MS) >= until;

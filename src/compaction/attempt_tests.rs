@@ -3,7 +3,6 @@ use proptest::prelude::*;
 use super::*;
 use crate::compaction::{Keys, Origin};
 use crate::event::{RunId, SessionId};
-use crate::terminal::Draft;
 
 const MANNER: Manner = Manner {
     command: "/compact",
@@ -477,10 +476,17 @@ fn nothing_that_begins_is_unconfirmed_and_a_beginning_without_an_end_is_cancelle
     };
     stage.see(idle);
     assert_eq!(stage.attempt.outcome(), Some(Outcome::Cancelled));
+    // What the user types looks like a part of it, and is left alone.
+    let mut theirs = view(17_050, Composer::Holds("/".into()), CHORDS);
+    theirs.draft = Draft::Present;
+    stage.see(theirs);
+    assert_eq!(stage.typed().len(), 1);
     // The harness gave the command back to the composer: it goes out again.
-    let undo = Typing::Write(vec![0x7f; 8]);
+    let undo = Typing::Write(vec![0x7f; 9]);
     stage.see(view(17_100, Composer::Holds("/compact".into()), CHORDS));
     assert_eq!(stage.typed().last(), Some(&undo));
+    assert!(!stage.attempt.is_over());
+    stage.see(view(19_500, Composer::Empty, CHORDS));
     assert!(stage.attempt.is_over());
 }
 

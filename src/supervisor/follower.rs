@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use super::run::RunDir;
-use super::status::{self, Facts, HOOKS_PATIENCE_MS, Hooks, Usage};
+use super::status::{self, Facts, HOOKS_PATIENCE_MS, Hooks};
 use crate::continuity::State;
 use crate::continuity::capsule::Capsule;
 use crate::continuity::snapshot::{Head, RepoState};
@@ -91,7 +91,6 @@ impl Follower {
             is_deaf: false,
             head: None,
             looks_since_head: 0,
-            usage: None,
         };
         spawn_deaf("follower", move || watch.run(&received))?;
         Ok(Self { messages, signs })
@@ -125,8 +124,6 @@ struct Watch {
     is_deaf: bool,
     head: Option<Head>,
     looks_since_head: u32,
-    /// Nothing tells it yet.
-    usage: Option<Usage>,
 }
 
 /// The session that speaks for the run.
@@ -228,7 +225,6 @@ impl Watch {
             adapter: &self.followed.adapter,
             hooks: self.hooks(now),
             state: self.session.as_ref().map(|session| &session.state),
-            usage: self.usage.as_ref(),
             head: self.head.as_ref(),
             saved_head: saved.and_then(|(_, head)| head.as_ref()),
             now,

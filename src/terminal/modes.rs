@@ -90,16 +90,18 @@ impl Modes {
 
     pub(super) fn observe(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
-        while let Some((&byte, after)) = rest.split_first() {
-            // Plain text and parameters are most of what there is, so they are taken in one go.
+        while !rest.is_empty() {
             if self.place == Place::Ground {
-                let Some(at) = rest.iter().position(|byte| *byte == 0x1b) else {
+                let Some(at) = self.skip(rest) else {
                     return;
                 };
                 self.place = Place::Escape;
                 rest = rest.get(at + 1..).unwrap_or_default();
                 continue;
             }
+            let Some((&byte, after)) = rest.split_first() else {
+                return;
+            };
             if self.place == Place::Sequence {
                 let count = rest
                     .iter()
@@ -116,6 +118,31 @@ impl Modes {
             }
             self.take(byte);
             rest = after;
+        }
+    }
+
+    /// Most of what there is, in one go: text, and whole sequences that change no mode. Where the first other one begins.
+    fn skip(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut from = 0;
+        loop {
+            let rest = bytes.get(from..)?;
+            let at = from + memchr::memchr(0x1b, rest)?;
+            let Some([0x1b, b'[', parameters @ ..]) = bytes.get(at..) else {
+                return Some(at);
+            };
+            let count = parameters
+                .iter()
+                .take_while(|byte| (b'0'..=b';').contains(*byte))
+                .count();
+            match parameters.get(count) {
+                Some(b'm') => {
+                    let is_plain = matches!(parameters, [b'm', ..] | [b'0', b'm', ..]);
+                    self.touch(RENDITION, !is_plain);
+                }
+                Some(0x40..=0x7e) if parameters.get(count) != Some(&b'r') => {}
+                _ => return Some(at),
+            }
+            from = at + count + 3;
         }
     }
 

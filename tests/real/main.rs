@@ -17,6 +17,7 @@ mod overlay;
 mod record;
 mod sandbox;
 mod session;
+mod stop;
 #[path = "../it/support/mod.rs"]
 mod support;
 mod telemetry;

@@ -17,7 +17,7 @@ use super::support::Pty;
 /// Far beyond any sound run; only a fault reaches it.
 pub(crate) const LIMIT: Duration = Duration::from_secs(40);
 pub(crate) const ROWS: u16 = 40;
-const COLS: u16 = 140;
+pub(crate) const COLS: u16 = 140;
 
 /// What a person can be asked on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -196,8 +196,7 @@ impl<'a> Session<'a> {
     }
 
     fn wait_box(&self, what: &str, text: &str) {
-        let reads_so = |screen: &str| prompt_box(screen).is_some_and(|held| held == squeeze(text));
-        self.pty.wait_for(what, LIMIT, reads_so);
+        self.pty.wait_for(what, LIMIT, |screen| holds(screen, text));
     }
 
     /// What the client's status file says. A very short turn leaves no trace there, so it never proves that one ended.
@@ -267,12 +266,23 @@ pub(crate) fn shown_rows(raw: &[u8]) -> Vec<String> {
     let size = |count| std::num::NonZeroU16::new(count).unwrap();
     let mut parser = vt100::Parser::new(size(ROWS), size(COLS), 0);
     let mut seen = Vec::new();
+    let mut end = 0;
     for chunk in raw.chunks(61) {
         parser.process(chunk);
+        end += chunk.len();
+        if is_updating(&raw[..end]) {
+            continue;
+        }
         let row = parser.screen().rows(0, COLS).nth(usize::from(ROWS) - 1);
         seen.push(row.unwrap_or_default());
     }
     seen
+}
+
+/// Whether the terminal holds back what it shows.
+fn is_updating(raw: &[u8]) -> bool {
+    let last = |part: &[u8]| raw.windows(part.len()).rposition(|window| window == part);
+    last(b"\x1b[?2026h") > last(b"\x1b[?2026l")
 }
 
 fn has_prompt(entry: &Entry, text: &str) -> bool {
@@ -280,6 +290,11 @@ fn has_prompt(entry: &Entry, text: &str) -> bool {
     prompts
         .last()
         .is_some_and(|prompt| prompt.lines().any(|line| line == text))
+}
+
+/// Whether the prompt box holds this text and no other.
+pub(crate) fn holds(screen: &str, text: &str) -> bool {
+    prompt_box(screen).is_some_and(|held| held == squeeze(text))
 }
 
 /// The text between the last two rules of the screen, without blanks; `None` while there is no prompt box.

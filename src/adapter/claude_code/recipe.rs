@@ -43,6 +43,7 @@ const RULE: &str = "─";
 const RULE_CELLS: usize = 8;
 const MARK: &str = "❯";
 const SHELL_MARK: &str = "!";
+const HINT: &str = "<optional custom summarization instructions>";
 /// Below the box: what keys go to when it is not the prompt.
 const ELSEWHERE: [&str; 4] = [
     "search prompts:",
@@ -128,6 +129,8 @@ fn composer(lines: &[Vec<Cell>]) -> Composer {
     }
     let text: Vec<String> = lines.iter().map(|line| typed(line)).collect();
     let text = text.join("\n");
+    // What the client suggests behind its command is grey, not faint.
+    let text = text.strip_suffix(HINT).unwrap_or(&text);
     if text.trim().is_empty() {
         Composer::Empty
     } else {

@@ -2,6 +2,7 @@
 
 mod bytes;
 mod ending;
+mod families;
 pub(crate) mod hosted;
 mod job;
 mod overlay;
