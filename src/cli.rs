@@ -177,7 +177,7 @@ pub enum InstallScope {
 )]
 #[command(
     after_help = "Hooks save a checkpoint before a compaction and give the work back after it. They cannot \
-        compact: that takes\n`harn run`. Everything else in the files stays as it is, to the byte.\n\n\
+        compact: that takes `harn run`. Everything else in the files stays as it is, to the byte.\n\n\
         Examples:\n  \
         harn install claude-code --dry-run\n  \
         harn install claude-code --statusline --keys\n  \

@@ -45,6 +45,8 @@ pub struct Site {
     pub keys: fn(&Around<'_>) -> Option<PathBuf>,
     /// The client reads JSON behind a byte order mark.
     pub takes_byte_order_mark: bool,
+    /// The key of the settings that turns all hooks off.
+    pub off_key: Option<&'static str>,
 }
 
 /// The settings of a harness; none where harn has nothing that could be put there.

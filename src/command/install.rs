@@ -275,8 +275,15 @@ fn notes(desk: &Desk, plans: &[Plan]) -> Vec<String> {
         let (_, after) = plan.texts();
         if plan.sheet.path.extension().is_some_and(|end| end == "json") {
             let bare = after.trim_start_matches('\u{feff}');
-            let is_plain = serde_json::from_str::<serde_json::Value>(bare).is_ok();
-            if !is_plain || (plan.sheet.has_mark() && !desk.site.takes_byte_order_mark) {
+            let read: Result<serde_json::Value, _> = serde_json::from_str(bare);
+            let is_on = |key: &str| {
+                read.as_ref()
+                    .is_ok_and(|it| it.get(key) == Some(&true.into()))
+            };
+            if let Some(key) = desk.site.off_key.filter(|key| is_on(key)) {
+                notes.push(format!("{key} is set in {path}: no hook runs"));
+            }
+            if read.is_err() || (plan.sheet.has_mark() && !desk.site.takes_byte_order_mark) {
                 notes.push(format!(
                     "{name} reads no file that is more than plain JSON (comments, commas at the end, a byte order mark): \
                      nothing in {path} takes effect"

@@ -72,7 +72,7 @@ fn a_status_line_of_ones_own_is_shown_and_its_numbers_are_known() {
 }
 
 #[test]
-fn an_owned_agent_works_under_its_policy() {
+fn an_owned_agent_is_compacted_by_its_policy() {
     let mut env = TestEnv::new();
     let mut pty = Pty::spawn(script(&mut env, "owned-demo"), 24, 100);
     pty.wait_for("a prompt", LIMIT, |screen| screen.contains('❯'));
@@ -83,6 +83,13 @@ fn an_owned_agent_works_under_its_policy() {
         pty.send(prompt.as_bytes());
         pty.wait_for(reply, LIMIT, |screen| screen.contains(reply));
     }
+    pty.wait_for("a compaction by itself", LIMIT, |screen| {
+        screen.contains("✔ Compacted") && screen.ends_with("compacted")
+    });
+    pty.send(b"what next\r");
+    pty.wait_for("the next answer", LIMIT, |screen| {
+        screen.contains("I go on from the briefing.")
+    });
     pty.send(b"/exit\r");
     assert_eq!(pty.wait_exit(LIMIT), 0);
 }

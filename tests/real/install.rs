@@ -62,6 +62,13 @@ fn session_that_nobody_owns_is_checkpointed_and_briefed_among_foreign_settings()
     session.compact();
     session.prompt("go on");
     session.prompt("and on");
+    let refused = sandbox.env.run(sandbox.env.harn(["compact"]), b"");
+    assert_eq!(refused.code, 3);
+    assert!(
+        refused.out().contains("a hook cannot compact"),
+        "{}",
+        refused.out()
+    );
     let args = ["context", "status", "--session", SESSION, "--json"];
     let status = sandbox.env.run(sandbox.env.harn(args), b"");
     assert_eq!(session.exit(), Left::clean());

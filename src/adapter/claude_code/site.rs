@@ -12,6 +12,7 @@ pub(in crate::adapter) const SITE: Site = Site {
     has_status_line: true,
     keys: key_bindings,
     takes_byte_order_mark: true,
+    off_key: Some("disableAllHooks"),
 };
 
 fn sheets(scope: Scope, around: &Around<'_>) -> Option<Sheets> {

@@ -11,6 +11,7 @@ pub(in crate::adapter) const SITE: Site = Site {
     has_status_line: false,
     keys: no_keys,
     takes_byte_order_mark: false,
+    off_key: None,
 };
 
 fn sheets(scope: Scope, around: &Around<'_>) -> Option<Sheets> {

@@ -428,6 +428,12 @@ fn what_the_client_would_not_read_is_told() {
         told.contains("reads no file that is more than plain JSON"),
         "{told}"
     );
+    env.write(
+        env.home().join(".claude/settings.json"),
+        "{\"disableAllHooks\": true}",
+    );
+    let told = done(&env, "install claude-code");
+    assert!(told.contains("no hook runs"), "{told}");
     env.write(env.home().join(".claude/settings.json"), "\u{feff}{}\n");
     let told = done(&env, "install claude-code");
     assert!(!told.contains("plain JSON"), "{told}");

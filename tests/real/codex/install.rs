@@ -85,6 +85,13 @@ fn codex_that_nobody_owns_is_checkpointed_and_briefed_among_foreign_settings() {
     look(&desk, &session);
     session.compact();
     session.prompt("go on");
+    let refused = desk.env.run(desk.env.harn(["compact"]), b"");
+    assert_eq!(refused.code, 3);
+    assert!(
+        refused.out().contains("a hook cannot compact"),
+        "{}",
+        refused.out()
+    );
     assert_eq!(session.exit().0, 0);
 
     assert_eq!(conversation(&desk), [Main, Main, Main, Main, Summary, Main]);
