@@ -29,7 +29,7 @@ impl Bell {
     /// Rings when the file of this path may have changed. Never fails: without a watcher it never rings, and whoever rests on
     /// it has to look by themselves as well.
     pub fn on_file(path: &Path, ring: impl Fn() + Send + 'static) -> Self {
-        Self::made(path, ring, |handler| notify::recommended_watcher(handler))
+        Self::made(path, ring, notify::recommended_watcher)
     }
 
     /// The same with another maker of watchers.
@@ -96,7 +96,7 @@ pub struct Watch {
 impl Watch {
     /// Never fails: without a watcher there is the polling interval.
     pub fn new(dir: &Path) -> Self {
-        Self::made(dir, |handler| notify::recommended_watcher(handler))
+        Self::made(dir, notify::recommended_watcher)
     }
 
     fn made(dir: &Path, make: impl FnOnce(Handler) -> notify::Result<RecommendedWatcher>) -> Self {
@@ -157,9 +157,9 @@ mod tests {
         let bell = Bell::on_file(&path, move || sender.try_send("t").unwrap_or_default());
         assert!(bell.is_watching());
         let second = Bell::on_file(&other, move || ring.try_send("other").unwrap_or_default());
-        std::fs::write(&other, "x").unwrap();
+        std::fs::File::create(&other).unwrap();
         assert_eq!(rings.recv_timeout(Duration::from_secs(10)), Ok("other"));
-        std::fs::write(&path, "x").unwrap();
+        std::fs::File::create(&path).unwrap();
         while rings.recv_timeout(Duration::from_secs(10)).unwrap() != "t" {}
         drop((bell, second));
         assert!(!Bell::made(&path, || {}, no_space).is_watching());

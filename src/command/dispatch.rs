@@ -9,7 +9,9 @@ use anyhow::Context as _;
 use clap::Parser as _;
 use serde::Serialize;
 
-use super::{compact, context, doctor, events, hook, note, packaging, run, statusline};
+use super::{
+    compact, context, doctor, events, hook, install, note, packaging, run, statusline, uninstall,
+};
 use crate::cli::{Cli, Command};
 use crate::demo;
 use crate::exit::Exit;
@@ -71,6 +73,8 @@ fn dispatch(cli: &Cli) -> Exit {
         Command::Compact(args) => compact::run(args),
         Command::Note(args) => note::run(args),
         Command::Events(args) => events::run(args),
+        Command::Install(args) => install::run(args),
+        Command::Uninstall(args) => uninstall::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => packaging::completions(args),
         Command::Man => packaging::man(),

@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::compaction::Keys;
-use crate::terminal::Draft;
+use crate::compaction::{Keys, Origin};
+use crate::event::{RunId, SessionId};
 
 const MANNER: Manner = Manner {
     command: "/compact",
@@ -110,11 +110,13 @@ impl Stage1 {
     }
 
     fn typed(&self) -> Vec<Typing> {
-        let typing = self.effects.iter().filter_map(|effect| match effect {
-            Effect::Type(typing) => Some(typing.clone()),
-            _ => None,
-        });
-        typing.collect()
+        let mut found = Vec::new();
+        for effect in &self.effects {
+            if let Effect::Type(typing) = effect {
+                found.push(typing.clone());
+            }
+        }
+        found
     }
 
     fn end(&self) -> (Option<Outcome>, Option<String>) {
@@ -351,13 +353,12 @@ fn what_is_waited_for_is_told_and_time_over_withdraws() {
         stage.see(seen.clone());
         assert_eq!(stage.attempt.stage(), &Stage::Waiting(wait));
         seen.at = at(20_000);
-        seen.activity = match seen.activity {
-            Activity::Idle { has_background, .. } if wait == Wait::JustIdle => Activity::Idle {
+        if wait == Wait::JustIdle {
+            seen.activity = Activity::Idle {
                 since: at(19_900),
-                has_background,
-            },
-            other => other,
-        };
+                has_background: false,
+            };
+        }
         stage.see(seen);
         assert_eq!(
             stage.end(),
@@ -475,10 +476,17 @@ fn nothing_that_begins_is_unconfirmed_and_a_beginning_without_an_end_is_cancelle
     };
     stage.see(idle);
     assert_eq!(stage.attempt.outcome(), Some(Outcome::Cancelled));
+    // What the user types looks like a part of it, and is left alone.
+    let mut theirs = view(17_050, Composer::Holds("/".into()), CHORDS);
+    theirs.draft = Draft::Present;
+    stage.see(theirs);
+    assert_eq!(stage.typed().len(), 1);
     // The harness gave the command back to the composer: it goes out again.
-    let undo = Typing::Write(vec![0x7f; 8]);
+    let undo = Typing::Write(vec![0x7f; 9]);
     stage.see(view(17_100, Composer::Holds("/compact".into()), CHORDS));
     assert_eq!(stage.typed().last(), Some(&undo));
+    assert!(!stage.attempt.is_over());
+    stage.see(view(19_500, Composer::Empty, CHORDS));
     assert!(stage.attempt.is_over());
 }
 
@@ -650,7 +658,11 @@ proptest! {
                     }
                     Effect::Settle => settles += 1,
                     Effect::TellSubmitted(_) => submits += 1,
-                    _ => {}
+                    Effect::Mark { .. }
+                    | Effect::Type(_)
+                    | Effect::TellRequested
+                    | Effect::TellTyped
+                    | Effect::Checkpoint => {}
                 }
             }
             if outcome.is_some() {

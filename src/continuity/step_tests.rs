@@ -84,11 +84,13 @@ fn input(turn: Option<&str>, signal: Signal) -> HookInput {
         cwd: None,
         transcript: None,
         turn: turn.map(TurnId::new),
+        call: None,
         agent: None,
         mode: None,
         model: None,
         signal,
         delivery: None,
+        is_repeated: false,
     }
 }
 

@@ -115,18 +115,28 @@ pub(super) fn live(agent: &Agent, cols: usize, rows: usize) -> Picture {
 }
 
 fn chat_parts(agent: &Agent, input: Vec<Line>, cols: usize) -> Vec<Part> {
-    let rule = || vec![Line::of(Tone::Dim, &"─".repeat(cols))];
     let part = |rank, lines| Part { rank, lines };
-    let below = if agent.menu.is_open() {
-        menu_lines(agent, cols)
-    } else {
-        status_lines(agent, cols)
+    // One family draws a box with its menu below, the other a line with its menu above.
+    let is_boxed = agent.setup.like == Like::Claude;
+    let rule = || {
+        vec![if is_boxed {
+            Line::of(Tone::Dim, &"─".repeat(cols))
+        } else {
+            Line::default()
+        }]
+    };
+    let menu = menu_lines(agent, cols);
+    let (above, below) = match (agent.menu.is_open(), is_boxed) {
+        (true, true) => (Vec::new(), menu),
+        (true, false) => (menu, status_lines(agent, cols)),
+        (false, _) => (Vec::new(), status_lines(agent, cols)),
     };
     vec![
         part(9, vec![Line::default()]),
         part(4, busy_lines(agent, cols)),
         part(6, queue_lines(agent, cols)),
         part(3, rule()),
+        part(5, above),
         part(0, input),
         part(2, rule()),
         part(5, below),

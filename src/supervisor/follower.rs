@@ -58,8 +58,10 @@ pub struct Means {
     /// Saves a checkpoint of this session, and says in one line how it went.
     pub checkpoint: Box<dyn Fn(&SessionId) -> String + Send>,
     /// What the harness's own record of this session has gained since the last call; none while there is none.
-    pub record: Box<dyn FnMut(&SessionId) -> Option<Gained> + Send>,
+    pub record: RecordReader,
 }
+
+type RecordReader = Box<dyn FnMut(&SessionId) -> Option<Gained> + Send>;
 
 /// News of a harness's own record.
 #[derive(Debug)]

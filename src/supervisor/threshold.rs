@@ -113,11 +113,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let layout = layout(dir.path());
         let harness = HarnessId::new("one");
-        std::fs::write(dir.path().join(FILE), "{\0").unwrap();
+        let home = home::ensure(&layout).unwrap();
+        home.replace(FILE, b"{\0", Durability::Atomic).unwrap();
         learn(&layout, &harness, &at("m", 1)).unwrap();
         assert_eq!(known(&layout, &harness), [at("m", 1)]);
         let newer = r#"{"format":"harn-automatic/2","content":{}}"#;
-        std::fs::write(dir.path().join(FILE), newer).unwrap();
+        home.replace(FILE, newer.as_bytes(), Durability::Atomic)
+            .unwrap();
         learn(&layout, &harness, &at("m", 2)).unwrap();
         assert_eq!(
             std::fs::read_to_string(dir.path().join(FILE)).unwrap(),

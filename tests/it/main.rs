@@ -1,12 +1,15 @@
 //! Tests of the binary and of what needs a real repository or a real PTY; one file a command.
 #![cfg(test)]
 
+mod compact;
 mod context;
 mod demo;
 mod docs;
 mod doctor;
+mod examples;
 mod hook;
 mod identity;
+mod install;
 mod layering;
 mod note;
 mod packaging;
@@ -16,4 +19,5 @@ mod run;
 mod support;
 mod telemetry;
 mod trust;
+mod twice;
 mod wiring;

@@ -9,6 +9,8 @@ mod baseline;
 mod claude_code;
 mod client;
 mod codex;
+mod compact;
+mod install;
 mod kept;
 mod keys;
 mod overlay;

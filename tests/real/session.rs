@@ -83,10 +83,59 @@ impl<'a> Session<'a> {
         self.wait_box("an empty prompt box after the compaction", "");
     }
 
+    /// Waits until this stands on the screen.
+    pub(crate) fn wait_screen(&self, text: &str) {
+        self.pty
+            .wait_for(text, LIMIT, |screen| screen.contains(text));
+    }
+
     /// Types without sending.
     pub(crate) fn draft(&self, text: &str) {
         self.pty.send(text.as_bytes());
         self.wait_box("what was typed in the prompt box", text);
+    }
+
+    /// Types a prompt and sends it, without waiting for what comes of it.
+    pub(crate) fn send(&self, text: &str) {
+        self.submit(text);
+    }
+
+    /// A turn that leaves a command running in the background.
+    pub(crate) fn prompt_in_background(&self, command: &str) {
+        let input = serde_json::json!({"command": command, "description": "wait", "run_in_background": true});
+        self.submit(&format!("@tool=Bash {input}"));
+        self.pty.wait_for("a background task", LIMIT, |_| {
+            self.status().is_some_and(|status| status == "shell")
+        });
+    }
+
+    pub(crate) fn wait_text(&self, text: &str) {
+        self.pty
+            .wait_for(text, LIMIT, |screen| screen.contains(text));
+    }
+
+    pub(crate) fn wait_no_text(&self, text: &str) {
+        let what = format!("no {text:?}");
+        self.pty
+            .wait_for(&what, LIMIT, |screen| !screen.contains(text));
+    }
+
+    pub(crate) fn wait_busy(&self) {
+        self.wait("a busy client", || self.status().as_deref() == Some("busy"));
+    }
+
+    /// Waits until harn has recorded this of the session.
+    pub(crate) fn wait_event(&self, kind: &str) {
+        self.wait(kind, || {
+            let events = self.sandbox.events(SESSION);
+            events.iter().any(|event| event["type"] == kind)
+        });
+    }
+
+    /// The terminal goes away.
+    pub(crate) fn kill(mut self) {
+        self.pty.signal(nix::sys::signal::Signal::SIGTERM);
+        self.pty.wait_exit(LIMIT);
     }
 
     pub(crate) fn press(&self, bytes: &[u8]) {
@@ -152,11 +201,16 @@ impl<'a> Session<'a> {
 
     /// What the client's status file says. A very short turn leaves no trace there, so it never proves that one ended.
     fn is_idle(&self) -> bool {
-        let is_idle = |status: &Value| status["sessionId"] == SESSION && status["status"] == "idle";
+        self.status().as_deref() == Some("idle")
+    }
+
+    fn status(&self) -> Option<String> {
         let dir = fs::read_dir(self.sandbox.env.home().join(".claude/sessions"));
-        dir.into_iter().flatten().flatten().any(|entry| {
+        dir.into_iter().flatten().flatten().find_map(|entry| {
             let text = fs::read(entry.path()).unwrap_or_default();
-            serde_json::from_slice(&text).is_ok_and(|status| is_idle(&status))
+            let status: Value = serde_json::from_slice(&text).ok()?;
+            let word = status["status"].as_str()?;
+            (status["sessionId"] == SESSION).then(|| word.to_owned())
         })
     }
 

@@ -97,9 +97,7 @@ fn read_sight(model: &Model) -> Option<Sight> {
     }
     let text = typed(&model.row(row)?);
     // A draft of several lines goes on below its mark.
-    let is_longer = footer
-        .first()
-        .is_some_and(|text| !text.is_empty() && !text.starts_with('─'));
+    let is_longer = footer.first().is_some_and(|text| !text.is_empty());
     let menu = row.checked_sub(1).and_then(|above| menu(&texts, above));
     Some(Sight {
         composer: match (text.is_empty(), is_longer) {

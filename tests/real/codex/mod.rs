@@ -2,6 +2,7 @@
 
 mod alone;
 mod desk;
+mod install;
 mod overlay;
 mod run;
 mod session;
