@@ -15,6 +15,7 @@ use crate::event::{CompactionTrigger, EventBody, EventSource, SessionId, Timesta
 use crate::follow::{FollowError, Follower, Limits, Order, Position};
 use crate::store::{Layout, index};
 use crate::supervisor::follower::Gained;
+use crate::supervisor::run::RunDir;
 use crate::supervisor::threshold;
 use crate::telemetry::{Fact, Reading};
 
@@ -250,7 +251,14 @@ pub(super) fn read_knobs(session: &mut Session) {
         return;
     };
     let project = session.project.clone();
-    let found = (gauge.knobs)(&settings(&project));
+    let run = session.run.as_ref().and_then(|run| {
+        let dir = RunDir::open(&place::layout().ok()?, run).ok()??;
+        Some(dir.settings_path())
+    });
+    let found = (gauge.knobs)(&Settings {
+        run,
+        ..settings(&project)
+    });
     session.state.context.aside.knobs = found.knobs;
     session.state.context.aside.threshold = found.threshold;
 }
@@ -261,6 +269,7 @@ pub(super) fn settings(project: &Path) -> Settings<'_> {
         var: &variable,
         read: &small_file,
         project,
+        run: None,
     }
 }
 
