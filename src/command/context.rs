@@ -56,6 +56,7 @@ pub(super) fn run(args: &ContextArgs) -> anyhow::Result<Exit> {
     match command {
         ContextCommand::Status(args) => {
             telemetry::preview(&mut session, clock::now());
+            telemetry::recall(&mut session, &layout);
             status(&layout, &session, &args.session)
         }
         ContextCommand::Show(args) => show(&session, args),

@@ -425,6 +425,33 @@ mod tests {
         assert_eq!(undo_of(left), expected);
     }
 
+    /// Alone, each of them leaves one thing to do, and nothing once the program has done it.
+    #[test]
+    fn each_thing_a_program_switches_on_is_undone_by_itself() {
+        let mut cases: Vec<(String, String)> = SET_STAYS
+            .into_iter()
+            .chain([SIZE_REPORTS])
+            .map(|mode| (format!("\x1b[?{mode}h"), format!("\x1b[?{mode}l")))
+            .collect();
+        cases.extend(RESET_STAYS.map(|mode| (format!("\x1b[?{mode}l"), format!("\x1b[?{mode}h"))));
+        cases.extend(ALTERNATE.map(|mode| (format!("\x1b[?{mode}h"), format!("\x1b[?{mode}l"))));
+        let others = [
+            ("\x1b[>1u", "\x1b[<1u"),
+            ("\x1b[=5;1u", "\x1b[=0u"),
+            ("\x1b[>4;2m", "\x1b[>4;0m"),
+            ("\x1b[1;20r", "\x1b7\x1b[r\x1b8"),
+            ("\x1b[5 q", "\x1b[0 q"),
+            ("\x1b=", "\x1b>"),
+            ("\x1b[38;2;1;2;3m", "\x1b[0m"),
+        ];
+        cases.extend(others.map(|(on, off)| (on.to_owned(), off.to_owned())));
+        assert_eq!(cases.len(), 28);
+        for (on, off) in cases {
+            assert_eq!(undo_of(on.as_bytes()), off, "{on:?}");
+            assert_eq!(undo_of(format!("{on}{off}").as_bytes()), "", "{on:?}");
+        }
+    }
+
     #[test]
     fn program_that_cleans_up_leaves_nothing_to_undo() {
         let clean = b"\x1b[?1049;25h\x1b[?1;7l\x1b[?7h\x1b[>5u\x1b[>1u\x1b[<2u\x1b[>4;2m\x1b[>4m\x1b[2;9r\x1b[r\

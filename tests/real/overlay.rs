@@ -14,6 +14,7 @@ fn work(sandbox: &Sandbox, switches: usize) {
     session.wait_row("claude-code observing");
     session.prompt("say hello");
     session.prompt("say it again");
+    session.wait_row("k/1M (");
     session.compact();
     session.wait_row("claude-code recovered");
     session.wait_row("g1 ");

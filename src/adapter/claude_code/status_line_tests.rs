@@ -123,6 +123,7 @@ fn the_users_status_line_is_found_by_its_place() {
             var: &|name| vars.get(name).map(OsString::from),
             read: &|path| Some(files.get(path.to_str()?)?.clone().into_bytes()),
             project: Path::new(project),
+            run: None,
         })
         .map(|line| (line.command, Value::Object(line.rest)))
     };
@@ -148,6 +149,7 @@ fn an_installed_bridge_stands_for_the_line_behind_it() {
                 _ => None,
             },
             project: Path::new("/p"),
+            run: None,
         })
         .map(|line| line.command)
     };

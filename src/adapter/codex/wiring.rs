@@ -192,6 +192,7 @@ mod tests {
                 var: &|_| None,
                 read: &|_| None,
                 project: Path::new("/"),
+                run: None,
             },
         })?;
         assert_eq!(wiring.file, None);

@@ -5,6 +5,7 @@ mod ending;
 mod families;
 pub(crate) mod hosted;
 mod job;
+mod meter;
 mod overlay;
 mod plain;
 mod size;

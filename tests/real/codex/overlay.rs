@@ -19,6 +19,7 @@ fn work(args: &[&str]) {
     );
     session.prompt("say hello");
     session.prompt("say it again");
+    session.wait_row("(transcript) | [");
     session.compact();
     session.prompt("go on");
     session.wait_row("codex recovered");
