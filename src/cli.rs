@@ -33,6 +33,8 @@ pub enum Command {
     Context(ContextArgs),
     /// Ask an owned run for a compaction that is proven
     Compact(CompactArgs),
+    /// What harn claims of each harness, and whether it holds
+    Adapter(AdapterArgs),
     /// Durable words for the next checkpoint: the task, a rule, the next step
     Note(NoteArgs),
     /// The canonical events of a session
@@ -143,6 +145,63 @@ pub struct CompactArgs {
     /// How long to wait for the outcome; 0 asks and goes
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     pub wait: u64,
+
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        harn adapter list\n  \
+        harn adapter show claude-code\n  \
+        harn adapter bench\n  \
+        harn adapter bench --require-installed --json")]
+pub struct AdapterArgs {
+    #[command(subcommand)]
+    pub command: AdapterCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum AdapterCommand {
+    /// All adapters and their claims, a line each
+    List(ListAdaptersArgs),
+    /// One adapter's claims, with basis, evidence and notes
+    Show(ShowAdapterArgs),
+    /// Replay every recording through harn, and hold what it shows against the claims (exit 1 on drift)
+    #[command(
+        after_help = "Offline: recordings that are part of harn go through its decoder, machine and replies; installed clients are asked for\n\
+        their version and nothing else.\n\n\
+        Verdicts: supported, partial, unsupported, unknown (as claimed), skipped (nothing to look at), drift (not as claimed)."
+    )]
+    Bench(BenchArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ListAdaptersArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowAdapterArgs {
+    /// The adapter, such as claude-code
+    pub id: String,
+
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Only this adapter
+    pub id: Option<String>,
+
+    /// A client that is not installed is a failure
+    #[arg(long)]
+    pub require_installed: bool,
 
     /// Print one JSON document
     #[arg(long)]

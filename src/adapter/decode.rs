@@ -166,7 +166,7 @@ fn signal(manifest: &Manifest, kind: SignalKind, wire: &PayloadWire) -> Signal {
 fn prompt_origin(manifest: &Manifest, text: &str) -> PromptOrigin {
     match manifest.launch.wiring {
         WiringKind::SettingsFile => claude_code::prompt_origin(text),
-        WiringKind::SessionFlags => PromptOrigin::User,
+        WiringKind::SessionFlags | WiringKind::None => PromptOrigin::User,
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub mod claude_code;
 pub mod codex;
+pub mod conformance;
 pub mod decode;
 pub mod delivery;
 mod demo;

@@ -5,13 +5,18 @@
 use super::manifest::Manifest;
 
 /// Folder name and text of each manifest.
-const MANIFESTS: [(&str, &str); 3] = [
+const MANIFESTS: [(&str, &str); 5] = [
     (
         "claude-code",
         include_str!("../../adapters/claude-code/adapter.toml"),
     ),
     ("codex", include_str!("../../adapters/codex/adapter.toml")),
     ("demo", include_str!("../../adapters/demo/adapter.toml")),
+    ("cursor", include_str!("../../adapters/cursor/adapter.toml")),
+    (
+        "generic",
+        include_str!("../../adapters/generic/adapter.toml"),
+    ),
 ];
 
 /// Why a manifest could not be had.
@@ -66,7 +71,8 @@ mod tests {
         for id in ids() {
             let manifest = load(id).unwrap();
             assert_eq!((manifest.id.as_str(), manifest.schema), (id, SCHEMA));
-            assert!(!manifest.name.is_empty() && !manifest.programs.is_empty());
+            assert!(!manifest.name.is_empty());
+            assert_eq!(manifest.programs.is_empty(), manifest.events.is_empty());
         }
     }
 
@@ -83,6 +89,7 @@ mod tests {
     #[test]
     fn the_built_in_harness_is_verified_on_this_very_version() {
         let builtin = all().find(|manifest| manifest.launch.builtin.is_some());
-        assert_eq!(builtin.unwrap().verified.version, env!("CARGO_PKG_VERSION"));
+        let verified = builtin.unwrap().verified.unwrap();
+        assert_eq!(verified.version, env!("CARGO_PKG_VERSION"));
     }
 }

@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use clap::Parser as _;
 use serde::Serialize;
 
+use super::adapter;
 use super::{
     compact, context, doctor, events, hook, install, note, packaging, run, statusline, uninstall,
 };
@@ -70,6 +71,7 @@ fn dispatch(cli: &Cli) -> Exit {
             Ok(code) => return Exit::Program(code),
             Err(error) => Err(error.into()),
         },
+        Command::Adapter(args) => adapter::run(args),
         Command::Compact(args) => compact::run(args),
         Command::Note(args) => note::run(args),
         Command::Events(args) => events::run(args),

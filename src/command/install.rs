@@ -302,7 +302,7 @@ fn notes(desk: &Desk, plans: &[Plan]) -> Vec<String> {
             trust.hint
         ));
     }
-    if desk.manifest.support(Dimension::Trigger) != Support::Supported {
+    if desk.manifest.support(Dimension::TriggerUnowned) != Support::Supported {
         notes.push("hooks cannot compact; for that, `harn run`".to_owned());
     }
     notes

@@ -1,5 +1,6 @@
 //! The commands, one file each: the only place that wires IO to logic, and the only one that prints.
 
+mod adapter;
 mod briefing;
 mod capsules;
 mod checkpoint;

@@ -1,6 +1,7 @@
 //! Tests of the binary and of what needs a real repository or a real PTY; one file a command.
 #![cfg(test)]
 
+mod adapter;
 mod compact;
 mod context;
 mod demo;
