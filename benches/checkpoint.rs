@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, Result};
 use scratch::Scratch;
-use support::timing::{Contestant, Prepare, medians, millis};
+use support::timing::{Contestant, Prepare, millis, percentile, samples};
 
 const SIZES: [usize; 2] = [5_000, 50_000];
 const DIRTY: [usize; 3] = [0, 10, 1_000];
@@ -57,7 +57,8 @@ fn row(scratch: &Scratch, files: usize, dirty: usize) -> Result<bool> {
         session.hook("pre", "PreCompact"),
         session.hook("post", "SessionStart"),
     ];
-    let times = medians(&mut contestants, ROUNDS)?;
+    let times = samples(&mut contestants, ROUNDS)?;
+    let times: Vec<_> = times.iter().map(|it| percentile(it, 50)).collect();
     let times: Vec<f64> = times.into_iter().map(millis).collect();
     let [base, git, pre, post] = times.as_slice() else {
         return Ok(false);

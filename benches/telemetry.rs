@@ -19,7 +19,7 @@ use harn::event::{HarnessId, SessionId};
 use harn::follow::{Follower, Limits, Order};
 use harn::telemetry::Fact;
 use harn::watch::Watch;
-use support::timing::{Contestant, medians, millis};
+use support::timing::{Contestant, millis, percentile, samples};
 
 const ROUNDS: usize = 21;
 const SAMPLE_BOUND_MS: f64 = 50.0;
@@ -68,7 +68,8 @@ fn table() -> Result<ExitCode> {
             prepare: None,
         });
     }
-    let times = medians(&mut contestants, ROUNDS)?;
+    let times = samples(&mut contestants, ROUNDS)?;
+    let times: Vec<_> = times.iter().map(|it| percentile(it, 50)).collect();
     let names = contestants.iter().map(|it| it.name);
     println!("first sample of {} MB", size >> 20);
     for (name, time) in names.zip(&times) {
@@ -262,7 +263,8 @@ fn bridge(place: &Path) -> Result<f64> {
                 prepare: None,
             }
         });
-    let times = medians(&mut contestants, ROUNDS * 3)?;
+    let times = samples(&mut contestants, ROUNDS * 3)?;
+    let times: Vec<_> = times.iter().map(|it| percentile(it, 50)).collect();
     let [alone, bridged] = times.as_slice() else {
         bail!("two were measured");
     };

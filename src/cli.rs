@@ -33,6 +33,8 @@ pub enum Command {
     Context(ContextArgs),
     /// Ask an owned run for a compaction that is proven
     Compact(CompactArgs),
+    /// What harn claims of each harness, and whether it holds
+    Adapter(AdapterArgs),
     /// Durable words for the next checkpoint: the task, a rule, the next step
     Note(NoteArgs),
     /// The canonical events of a session
@@ -60,6 +62,10 @@ pub enum Command {
         harn statusline claude-code < status.json"
     )]
     Statusline(StatuslineArgs),
+    /// Put harn's hooks into a harness's own settings, for sessions that harn does not own
+    Install(InstallArgs),
+    /// Take out of a harness's settings what `install` put there
+    Uninstall(UninstallArgs),
     /// Put a terminal right that something left broken
     #[command(after_help = "Example:\n  harn doctor --terminal")]
     Doctor(DoctorArgs),
@@ -154,9 +160,161 @@ pub struct CompactArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        harn adapter list\n  \
+        harn adapter show claude-code\n  \
+        harn adapter bench\n  \
+        harn adapter bench --require-installed --json")]
+pub struct AdapterArgs {
+    #[command(subcommand)]
+    pub command: AdapterCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum AdapterCommand {
+    /// All adapters and their claims, a line each
+    List(ListAdaptersArgs),
+    /// One adapter's claims, with basis, evidence and notes
+    Show(ShowAdapterArgs),
+    /// Replay every recording through harn, and hold what it shows against the claims (exit 1 on drift)
+    #[command(
+        after_help = "Offline: recordings that are part of harn go through its decoder, machine and replies; installed clients are asked for\n\
+        their version and nothing else.\n\n\
+        Verdicts: supported, partial, unsupported, unknown (as claimed), skipped (nothing to look at), drift (not as claimed)."
+    )]
+    Bench(BenchArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ListAdaptersArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowAdapterArgs {
+    /// The adapter, such as claude-code
+    pub id: String,
+
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Only this adapter
+    pub id: Option<String>,
+
+    /// A client that is not installed is a failure
+    #[arg(long)]
+    pub require_installed: bool,
+
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct StatuslineArgs {
     /// The adapter, such as claude-code
     pub adapter: String,
+
+    /// The user's own status line: run with the same input, in harn's place
+    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+    pub then: Option<String>,
+}
+
+/// Whose settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum InstallScope {
+    /// Yours, for every project
+    User,
+    /// This project's, for everybody who works in it
+    Project,
+    /// Yours, for this project
+    Local,
+}
+
+#[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag on the command line"
+)]
+#[command(
+    after_help = "Hooks save a checkpoint before a compaction and give the work back after it. They cannot \
+        compact: that takes `harn run`. Everything else in the files stays as it is, to the byte.\n\n\
+        Examples:\n  \
+        harn install claude-code --dry-run\n  \
+        harn install claude-code --statusline --keys\n  \
+        harn install codex --scope project\n  \
+        harn install claude-code --check && echo up to date\n\n\
+        Exits with 3 where the harness has nothing that harn could be put into; --check with 1 when something is to be done."
+)]
+pub struct InstallArgs {
+    /// The adapter, such as claude-code
+    pub adapter: String,
+
+    /// Whose settings
+    #[arg(long, value_enum, default_value = "user")]
+    pub scope: InstallScope,
+
+    /// Put harn in front of the status line, too; your own goes on being shown
+    #[arg(long)]
+    pub statusline: bool,
+
+    /// Bind two key chords, too, by which an owned session can be compacted without touching a draft
+    #[arg(long)]
+    pub keys: bool,
+
+    /// Show what would change and change nothing
+    #[arg(long, conflicts_with = "check")]
+    pub dry_run: bool,
+
+    /// Say whether something is to be done
+    #[arg(long)]
+    pub check: bool,
+
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag on the command line"
+)]
+#[command(
+    after_help = "Without --statusline and --keys: everything that harn put there.\n\n\
+        Examples:\n  \
+        harn uninstall claude-code\n  \
+        harn uninstall codex --scope project --dry-run"
+)]
+pub struct UninstallArgs {
+    /// The adapter, such as claude-code
+    pub adapter: String,
+
+    /// Whose settings
+    #[arg(long, value_enum, default_value = "user")]
+    pub scope: InstallScope,
+
+    /// Only the status line
+    #[arg(long)]
+    pub statusline: bool,
+
+    /// Only the key chords
+    #[arg(long)]
+    pub keys: bool,
+
+    /// Show what would change and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -13,6 +13,7 @@ pub mod demo;
 pub mod event;
 pub mod exit;
 pub mod follow;
+pub mod install;
 pub mod process;
 pub mod rehearsal;
 pub mod repo;

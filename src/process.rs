@@ -56,6 +56,16 @@ pub fn ancestors() -> Vec<Seen> {
     chain
 }
 
+/// The processes of a terminal session.
+pub fn in_session(session: nix::unistd::Pid) -> Vec<Seen> {
+    let pids = platform::pids().unwrap_or_default();
+    let is_in = |pid: &u32| {
+        let pid = i32::try_from(*pid).ok().map(nix::unistd::Pid::from_raw);
+        pid.and_then(|pid| nix::unistd::getsid(Some(pid)).ok()) == Some(session)
+    };
+    pids.into_iter().filter(is_in).filter_map(see).collect()
+}
+
 /// The processes at or below `root`, in its terminal session, that hold a file open which `is_wanted`; none where the
 /// system does not tell.
 pub fn holders_below(root: Process, is_wanted: impl Fn(&Path) -> bool) -> Option<Vec<Process>> {

@@ -5,6 +5,7 @@
 //! polling interval, and nothing else is different.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -16,10 +17,126 @@ const WATCHED_INTERVAL: Duration = Duration::from_secs(1);
 /// How often to look where it does not.
 const POLLED_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Directories that are watched, or polled.
+/// Called with what happened, on a thread of the watcher's.
+type Handler = Box<dyn Fn(notify::Result<notify::Event>) + Send>;
+
+/// Somebody is told of changes until this is dropped.
+#[derive(Debug)]
+pub struct Bell {
+    watcher: Option<RecommendedWatcher>,
+}
+
+impl Bell {
+    /// Rings when the file of this path may have changed. Never fails: without a watcher it never rings, and whoever rests on
+    /// it has to look by themselves as well.
+    pub fn on_file(path: &Path, ring: impl Fn() + Send + 'static) -> Self {
+        Self::made(path, ring, notify::recommended_watcher)
+    }
+
+    /// The same with another maker of watchers.
+    fn made(
+        path: &Path,
+        ring: impl Fn() + Send + 'static,
+        make: impl FnOnce(Handler) -> notify::Result<RecommendedWatcher>,
+    ) -> Self {
+        let (Some(dir), Some(name)) = (path.parent(), path.file_name().map(OsString::from)) else {
+            return Self { watcher: None };
+        };
+        let handler: Handler = Box::new(move |event| {
+            let is_about = |event: &notify::Event| {
+                event.need_rescan()
+                    || event
+                        .paths
+                        .iter()
+                        .any(|path| path.file_name() == Some(&name))
+            };
+            if is_change(&event) && event.as_ref().map_or(true, is_about) {
+                ring();
+            }
+        });
+        Self {
+            watcher: start(dir, handler, make),
+        }
+    }
+
+    /// Whether the system tells of changes.
+    pub fn is_watching(&self) -> bool {
+        self.watcher.is_some()
+    }
+}
+
+/// Reading is no change, and a reader must not wake itself.
+fn is_change(event: &notify::Result<notify::Event>) -> bool {
+    event.as_ref().map_or(true, |event| !event.kind.is_access())
+}
+
+fn start(
+    dir: &Path,
+    handler: Handler,
+    make: impl FnOnce(Handler) -> notify::Result<RecommendedWatcher>,
+) -> Option<RecommendedWatcher> {
+    let started = make(handler).and_then(|mut watcher| {
+        watcher.watch(dir, RecursiveMode::NonRecursive)?;
+        Ok(watcher)
+    });
+    started
+        .inspect_err(|error| {
+            tracing::info!(dir = %dir.display(), %error, "no watch is to be had; polling");
+        })
+        .ok()
+}
+
+/// A directory that is watched, or polled.
 #[derive(Debug)]
 pub struct Watch {
     /// Watching ends when it is dropped.
+    watcher: Option<RecommendedWatcher>,
+    wakes: Receiver<()>,
+}
+
+impl Watch {
+    /// Never fails: without a watcher there is the polling interval.
+    pub fn new(dir: &Path) -> Self {
+        Self::made(dir, notify::recommended_watcher)
+    }
+
+    fn made(dir: &Path, make: impl FnOnce(Handler) -> notify::Result<RecommendedWatcher>) -> Self {
+        // One wake is as good as many.
+        let (wake, wakes) = sync_channel(1);
+        let handler: Handler = Box::new(move |event| {
+            if is_change(&event) && wake.try_send(()).is_err() {
+                tracing::trace!("a wake is on its way already");
+            }
+        });
+        Self {
+            watcher: start(dir, handler, make),
+            wakes,
+        }
+    }
+
+    /// Whether the system tells of changes.
+    pub fn is_watching(&self) -> bool {
+        self.watcher.is_some()
+    }
+
+    /// Returns when something may have changed, at the latest after `limit` or the interval.
+    pub fn wait(&self, limit: Duration) {
+        let interval = if self.watcher.is_some() {
+            WATCHED_INTERVAL
+        } else {
+            POLLED_INTERVAL
+        };
+        match self.wakes.recv_timeout(limit.min(interval)) {
+            Ok(()) | Err(RecvTimeoutError::Timeout) => {}
+            // No watcher holds the other end.
+            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(limit.min(interval)),
+        }
+    }
+}
+
+/// Directories that are watched, or polled; which ones may change.
+#[derive(Debug)]
+pub struct Several {
     watcher: Option<RecommendedWatcher>,
     dirs: BTreeSet<PathBuf>,
     /// One that is wanted cannot be watched.
@@ -28,23 +145,13 @@ pub struct Watch {
     wakes: Receiver<()>,
 }
 
-impl Watch {
-    /// Never fails: without a watcher there is the polling interval.
-    pub fn new(dir: &Path) -> Self {
-        let mut watch = Self::unaimed();
-        watch.aim(&BTreeSet::from([dir.to_owned()]));
-        watch
-    }
-
-    /// Watches nothing yet.
-    pub fn unaimed() -> Self {
-        // One wake is as good as many.
+impl Several {
+    /// Watches nothing yet. Never fails: without a watcher there is the polling interval.
+    pub fn new() -> Self {
         let (wake, wakes) = sync_channel(1);
-        let wakes_waiter = wake.clone();
+        let told = wake.clone();
         let started = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            // Reading is no change, and a reader must not wake itself.
-            let is_change = event.as_ref().is_ok_and(|event| !event.kind.is_access());
-            if (is_change || event.is_err()) && wakes_waiter.try_send(()).is_err() {
+            if is_change(&event) && told.try_send(()).is_err() {
                 tracing::trace!("a wake is on its way already");
             }
         });
@@ -77,7 +184,7 @@ impl Watch {
                     held.insert(new.clone());
                 }
                 Err(error) => {
-                    tracing::info!(dir = %new.display(), %error, "no watch is to be had; polling");
+                    tracing::debug!(dir = %new.display(), %error, "no watch is to be had; polling");
                 }
             }
         }
@@ -102,10 +209,13 @@ impl Watch {
         } else {
             POLLED_INTERVAL
         };
-        match self.wakes.recv_timeout(limit.min(interval)) {
-            Ok(()) => true,
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => false,
-        }
+        self.wakes.recv_timeout(limit.min(interval)).is_ok()
+    }
+}
+
+impl Default for Several {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -117,16 +227,42 @@ mod tests {
     use super::*;
     use crate::follow::{Follower, Limits};
 
+    /// What a system answers whose watches are used up.
+    fn no_space(_handler: Handler) -> notify::Result<RecommendedWatcher> {
+        Err(notify::Error::io(std::io::Error::from(
+            std::io::ErrorKind::StorageFull,
+        )))
+    }
+
+    #[test]
+    fn bell_rings_for_its_own_file_and_is_silent_without_a_watcher() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, other) = (dir.path().join("t"), dir.path().join("other"));
+        let (ring, rings) = sync_channel(64);
+        let sender = ring.clone();
+        let bell = Bell::on_file(&path, move || sender.try_send("t").unwrap_or_default());
+        assert!(bell.is_watching());
+        let second = Bell::on_file(&other, move || ring.try_send("other").unwrap_or_default());
+        std::fs::File::create(&other).unwrap();
+        assert_eq!(rings.recv_timeout(Duration::from_secs(10)), Ok("other"));
+        std::fs::File::create(&path).unwrap();
+        while rings.recv_timeout(Duration::from_secs(10)).unwrap() != "t" {}
+        drop((bell, second));
+        assert!(!Bell::made(&path, || {}, no_space).is_watching());
+        assert!(!Bell::on_file(Path::new("/nowhere/at/all"), || {}).is_watching());
+    }
+
     #[test]
     fn appended_lines_are_found_with_and_without_a_watch() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t");
-        for (number, watched) in [dir.path(), Path::new("/nowhere/at/all")]
-            .into_iter()
-            .enumerate()
-        {
-            let watch = Watch::new(watched);
-            assert_eq!(watch.is_watching(), number == 0);
+        let watches = [
+            (Watch::new(dir.path()), true),
+            (Watch::new(Path::new("/nowhere/at/all")), false),
+            (Watch::made(dir.path(), no_space), false),
+        ];
+        for (watch, is_watching) in watches {
+            assert_eq!(watch.is_watching(), is_watching);
             let mut file = std::fs::File::create(&path).unwrap();
             let mut follower = Follower::new(&path, Limits::PATIENT, None);
             follower

@@ -1,5 +1,5 @@
 //! Times whole processes against each other. The contestants take turns, so that whatever else the
-//! machine does hits all of them; the median is told.
+//! machine does hits all of them.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -20,8 +20,8 @@ pub(crate) struct Contestant {
 
 pub(crate) type Prepare = Box<dyn FnMut() -> Result<()>>;
 
-/// The median time of each contestant, in their order, after one round that does not count.
-pub(crate) fn medians(contestants: &mut [Contestant], rounds: usize) -> Result<Vec<Duration>> {
+/// The times of each contestant, in their order, sorted, after one round that does not count.
+pub(crate) fn samples(contestants: &mut [Contestant], rounds: usize) -> Result<Vec<Vec<Duration>>> {
     let mut times = vec![Vec::with_capacity(rounds); contestants.len()];
     for round in 0..=rounds {
         for (contestant, times) in contestants.iter_mut().zip(&mut times) {
@@ -31,11 +31,17 @@ pub(crate) fn medians(contestants: &mut [Contestant], rounds: usize) -> Result<V
             }
         }
     }
-    let median = |mut times: Vec<Duration>| {
+    for times in &mut times {
         times.sort_unstable();
-        times.get(times.len() / 2).copied().unwrap_or_default()
-    };
-    Ok(times.into_iter().map(median).collect())
+    }
+    Ok(times)
+}
+
+/// Of sorted times, the one that so many percent do not exceed.
+pub(crate) fn percentile(times: &[Duration], percent: usize) -> Duration {
+    let last = times.len().saturating_sub(1);
+    let at = (last * percent).div_ceil(100);
+    times.get(at).copied().unwrap_or_default()
 }
 
 fn once(contestant: &mut Contestant) -> Result<Duration> {

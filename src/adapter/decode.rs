@@ -47,6 +47,7 @@ struct PayloadWire {
     custom_instructions: Text,
     prompt: Text,
     tool_name: Text,
+    tool_use_id: Text,
     tool_input: ToolInput,
     last_assistant_message: Text,
     reason: Text,
@@ -74,11 +75,13 @@ pub fn decode(manifest: &Manifest, spec: &EventSpec, bytes: &[u8]) -> Result<Dec
         cwd: wire.cwd.0,
         transcript: wire.transcript_path.0,
         turn: wire.prompt_id.0.or(wire.turn_id.0).map(TurnId::new),
+        call: wire.tool_use_id.0.filter(|id| !id.is_empty()),
         agent: wire.agent_id.0,
         mode: wire.permission_mode.0,
         model: wire.model.0,
         signal,
         delivery: None,
+        is_repeated: false,
     })))
 }
 
@@ -163,7 +166,7 @@ fn signal(manifest: &Manifest, kind: SignalKind, wire: &PayloadWire) -> Signal {
 fn prompt_origin(manifest: &Manifest, text: &str) -> PromptOrigin {
     match manifest.launch.wiring {
         WiringKind::SettingsFile => claude_code::prompt_origin(text),
-        WiringKind::SessionFlags => PromptOrigin::User,
+        WiringKind::SessionFlags | WiringKind::None => PromptOrigin::User,
     }
 }
 

@@ -3,7 +3,7 @@
 //! Pure. What differs between harnesses lies in their own files; this one finds them by id.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{claude_code, codex, demo};
 use crate::event::{HarnessId, SessionId, Tokens};
@@ -59,6 +59,8 @@ pub struct Settings<'a> {
     /// The text of a small file; none where there is none.
     pub read: &'a dyn Fn(&Path) -> Option<Vec<u8>>,
     pub project: &'a Path,
+    /// What an owned run was started with, the user's own `--settings` included.
+    pub run: Option<PathBuf>,
 }
 
 /// A status line as settings name it.

@@ -103,6 +103,12 @@ pub fn wire(request: &Request<'_>) -> Result<Wiring, WiringError> {
     match request.manifest.launch.wiring {
         WiringKind::SettingsFile => claude_code::wire(request),
         WiringKind::SessionFlags => codex::wire(request),
+        WiringKind::None => Ok(Wiring {
+            args: request.args.to_vec(),
+            file: None,
+            status_line: None,
+            has_submit_key: false,
+        }),
     }
 }
 

@@ -21,7 +21,8 @@ pub struct Manifest {
     pub programs: Vec<String>,
     /// Names its processes go by.
     pub processes: Vec<String>,
-    pub verified: Verified,
+    /// None: no version was looked at.
+    pub verified: Option<Verified>,
     pub environment: Environment,
     pub launch: Launch,
     #[serde(rename = "event")]
@@ -87,6 +88,8 @@ pub enum WiringKind {
     SettingsFile,
     /// One `-c hooks.<Event>=...` for each event, as Codex has them.
     SessionFlags,
+    /// Not at all.
+    None,
 }
 
 /// A harness's own question whether harn's hooks may run.
@@ -165,7 +168,40 @@ pub enum Dimension {
     PreSignal,
     PostSignal,
     Injection,
-    Trigger,
+    /// A compaction that harn asks for, in a session that it hosts.
+    TriggerOwned,
+    /// The same, anywhere else.
+    TriggerUnowned,
+    /// Words for the summary.
+    Focus,
+    Resume,
+}
+
+impl Dimension {
+    pub const ALL: [Self; 8] = [
+        Self::Telemetry,
+        Self::PreSignal,
+        Self::PostSignal,
+        Self::Injection,
+        Self::TriggerOwned,
+        Self::TriggerUnowned,
+        Self::Focus,
+        Self::Resume,
+    ];
+
+    /// As manifests and JSON write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Telemetry => "telemetry",
+            Self::PreSignal => "pre_signal",
+            Self::PostSignal => "post_signal",
+            Self::Injection => "injection",
+            Self::TriggerOwned => "trigger_owned",
+            Self::TriggerUnowned => "trigger_unowned",
+            Self::Focus => "focus",
+            Self::Resume => "resume",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -192,6 +228,9 @@ pub struct Claim {
     pub support: Support,
     pub basis: Basis,
     pub note: String,
+    /// Recordings and tests that show it.
+    #[serde(default)]
+    pub evidence: Vec<String>,
 }
 
 /// A version of a client: numbers between dots, compared number by number.
@@ -203,6 +242,13 @@ impl Version {
     /// The first dotted number of what `--version` printed.
     pub fn find_in(output: &str) -> Option<Self> {
         output.split_whitespace().find_map(|word| word.parse().ok())
+    }
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let numbers: Vec<String> = self.0.iter().map(u64::to_string).collect();
+        f.write_str(&numbers.join("."))
     }
 }
 

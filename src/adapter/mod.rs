@@ -6,6 +6,7 @@
 
 pub mod claude_code;
 pub mod codex;
+pub mod conformance;
 pub mod decode;
 pub mod delivery;
 mod demo;
@@ -13,9 +14,13 @@ pub mod document;
 pub mod gauge;
 pub mod launch;
 pub mod manifest;
+pub mod own;
 pub mod recipe;
 pub mod registry;
 pub mod reply;
 pub mod report;
+pub mod site;
 
+/// The chords by which a prompt is compacted and submitted, where a harness has them in a file.
+pub use claude_code::keys as submit_keys;
 pub use manifest::Manifest;

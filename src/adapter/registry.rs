@@ -5,13 +5,18 @@
 use super::manifest::Manifest;
 
 /// Folder name and text of each manifest.
-const MANIFESTS: [(&str, &str); 3] = [
+const MANIFESTS: [(&str, &str); 5] = [
     (
         "claude-code",
         include_str!("../../adapters/claude-code/adapter.toml"),
     ),
     ("codex", include_str!("../../adapters/codex/adapter.toml")),
     ("demo", include_str!("../../adapters/demo/adapter.toml")),
+    ("cursor", include_str!("../../adapters/cursor/adapter.toml")),
+    (
+        "generic",
+        include_str!("../../adapters/generic/adapter.toml"),
+    ),
 ];
 
 /// Why a manifest could not be had.
@@ -42,7 +47,13 @@ pub fn load(id: &str) -> Result<Manifest, RegistryError> {
 
 /// The adapter whose harness this program name starts.
 pub fn for_program(name: &str) -> Option<Manifest> {
-    all().find(|manifest| manifest.programs.iter().any(|program| program == name))
+    // Parsing is most of a start's own work, and most programs are nobody's: only a manifest that has the word is read.
+    let quoted = format!("\"{name}\"");
+    MANIFESTS
+        .iter()
+        .filter(|(_, text)| text.contains(&quoted))
+        .filter_map(|(id, _)| load(id).ok())
+        .find(|manifest| manifest.programs.iter().any(|program| program == name))
 }
 
 /// All manifests; a damaged one is left out (a test keeps them whole).
@@ -60,13 +71,25 @@ mod tests {
         for id in ids() {
             let manifest = load(id).unwrap();
             assert_eq!((manifest.id.as_str(), manifest.schema), (id, SCHEMA));
-            assert!(!manifest.name.is_empty() && !manifest.programs.is_empty());
+            assert!(!manifest.name.is_empty());
+            assert_eq!(manifest.programs.is_empty(), manifest.events.is_empty());
         }
+    }
+
+    #[test]
+    fn a_program_is_found_by_each_of_its_names_and_by_no_other() {
+        for manifest in all() {
+            for program in &manifest.programs {
+                assert_eq!(for_program(program).unwrap().id, manifest.id);
+            }
+        }
+        assert!(for_program("bash").is_none());
     }
 
     #[test]
     fn the_built_in_harness_is_verified_on_this_very_version() {
         let builtin = all().find(|manifest| manifest.launch.builtin.is_some());
-        assert_eq!(builtin.unwrap().verified.version, env!("CARGO_PKG_VERSION"));
+        let verified = builtin.unwrap().verified.unwrap();
+        assert_eq!(verified.version, env!("CARGO_PKG_VERSION"));
     }
 }

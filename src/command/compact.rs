@@ -1,6 +1,6 @@
 //! `harn compact`: finds the run, asks it, prints how it ended.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
 use super::dispatch::{complain, say, say_json};
 use super::{overlay, place};
@@ -34,7 +34,7 @@ pub(super) fn run(args: &CompactArgs) -> anyhow::Result<Exit> {
         Found::One(live) => *live,
         Found::None(reason) => return report(&refused(None, focus.as_ref(), reason), args, None),
         Found::Several(runs) => {
-            let names: Vec<String> = runs.iter().map(|live| name_of(live)).collect();
+            let names: Vec<String> = runs.iter().map(name_of).collect();
             let what = format!("several runs could be meant:\n  {}", names.join("\n  "));
             complain(&what, Some("name one with --run ID"));
             return Ok(Exit::Usage);
@@ -119,16 +119,14 @@ fn ask(live: &Live, focus: Option<&Focus>, args: &CompactArgs) -> Settled {
         Ok(Ok(settled)) => *settled,
         Ok(Err(why)) => refused(Some(live), focus, why),
         Err(error) => {
-            use std::io::ErrorKind;
-            let reason = match error.kind() {
-                // What a sandbox says; the socket is this very user's.
-                ErrorKind::PermissionDenied => {
-                    "sandboxed: this process may not connect to harn's socket"
-                }
-                ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
-                    "the harn that hosts the session is gone"
-                }
-                _ => return broken(live, focus, &error),
+            // What a sandbox says; the socket is this very user's.
+            let is_sandboxed = error.kind() == ErrorKind::PermissionDenied;
+            let is_gone =
+                [ErrorKind::NotFound, ErrorKind::ConnectionRefused].contains(&error.kind());
+            let reason = match (is_sandboxed, is_gone) {
+                (true, _) => "sandboxed: this process may not connect to harn's socket",
+                (_, true) => "the harn that hosts the session is gone",
+                (false, false) => return broken(live, focus, &error),
             };
             refused(Some(live), focus, reason.to_owned())
         }
@@ -215,31 +213,35 @@ fn report(settled: &Settled, args: &CompactArgs, fresh: Option<&str>) -> anyhow:
 }
 
 fn text(settled: &Settled) -> String {
-    let mut line = match settled.outcome {
-        Outcome::Confirmed => "compacted: confirmed by the agent's own record".to_owned(),
-        Outcome::Pending => "asked; the outcome is told by `harn events`".to_owned(),
-        outcome => outcome.word().to_owned(),
+    let head = match settled.outcome {
+        Outcome::Confirmed => "compacted: confirmed by the agent's own record",
+        Outcome::Pending => "asked; the outcome is told by `harn events`",
+        Outcome::Skipped
+        | Outcome::Refused
+        | Outcome::Failed
+        | Outcome::Cancelled
+        | Outcome::Misfired
+        | Outcome::Unconfirmed => settled.outcome.word(),
     };
-    if let Some(reason) = &settled.reason {
-        line.push_str(": ");
-        line.push_str(&one_line(reason));
-    }
-    if let Some(generation) = settled.generation {
-        line.push_str(&format!("\ncheckpoint {generation} was saved before it"));
-    }
-    if let Some(before) = settled.tokens.before {
-        line.push_str(&format!("\n{} tokens were in use before it", before.0));
-    }
-    if let Some(focus) = settled.focus.as_ref().filter(|focus| !focus.applied) {
-        line.push_str(&format!(
-            "\nthe focus was not used: {}",
-            one_line(&focus.text)
-        ));
-    }
-    if let Some(path) = &settled.handoff {
-        line.push_str(&format!("\nhand-over written: {path}"));
-    }
-    line
+    let reason = settled.reason.as_deref().map(one_line);
+    let unused = settled.focus.as_ref().filter(|focus| !focus.applied);
+    let lines = [
+        Some(reason.map_or_else(|| head.to_owned(), |reason| format!("{head}: {reason}"))),
+        settled
+            .generation
+            .map(|generation| format!("checkpoint {generation} was saved before it")),
+        settled
+            .tokens
+            .before
+            .map(|before| format!("{} tokens were in use before it", before.0)),
+        unused.map(|focus| format!("the focus was not used: {}", one_line(&focus.text))),
+        settled
+            .handoff
+            .as_ref()
+            .map(|path| format!("hand-over written: {path}")),
+    ];
+    let lines: Vec<String> = lines.into_iter().flatten().collect();
+    lines.join("\n")
 }
 
 fn hint(settled: &Settled, fresh: Option<&str>) -> Option<String> {

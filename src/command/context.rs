@@ -60,6 +60,7 @@ pub(super) fn run(args: &ContextArgs) -> anyhow::Result<Exit> {
     match command {
         ContextCommand::Status(args) => {
             telemetry::preview(&mut session, clock::now());
+            telemetry::recall(&mut session, &layout);
             status(&layout, &session, &args.session)
         }
         ContextCommand::Show(args) => show(&session, args),
@@ -153,7 +154,11 @@ fn status(layout: &Layout, session: &Session, args: &SessionArgs) -> anyhow::Res
             telemetry: manifest.support(Dimension::Telemetry),
             pre_signal: manifest.support(Dimension::PreSignal),
             post_signal: manifest.support(Dimension::PostSignal),
-            trigger: manifest.support(Dimension::Trigger),
+            trigger: manifest.support(if takes_requests(layout, session)? {
+                Dimension::TriggerOwned
+            } else {
+                Dimension::TriggerUnowned
+            }),
         },
         problems: problems(layout, session),
     };
@@ -177,6 +182,21 @@ fn is_owned(layout: &Layout, session: &Session) -> anyhow::Result<bool> {
         && dir
             .speaker()?
             .is_some_and(|speaker| speaker.session == session.id))
+}
+
+/// Whether that run can be asked for a compaction now.
+fn takes_requests(layout: &Layout, session: &Session) -> anyhow::Result<bool> {
+    if !is_owned(layout, session)? {
+        return Ok(false);
+    }
+    let Some(id) = &session.run else {
+        return Ok(false);
+    };
+    let run = RunDir::open(layout, id)?
+        .map(|dir| dir.read())
+        .transpose()?
+        .flatten();
+    Ok(run.is_some_and(|run| run.socket.is_some_and(|socket| socket.exists())))
 }
 
 /// Looks for what keeps the next checkpoint from being saved, or the last one from being read.

@@ -9,8 +9,10 @@ use anyhow::Context as _;
 use clap::Parser as _;
 use serde::Serialize;
 
+use super::adapter;
 use super::{
-    compact, context, doctor, events, hook, note, packaging, run, sessions, statusline, watch,
+    compact, context, doctor, events, hook, install, note, packaging, run, sessions, statusline,
+    uninstall, watch,
 };
 use crate::cli::{Cli, Command};
 use crate::demo;
@@ -70,11 +72,14 @@ fn dispatch(cli: &Cli) -> Exit {
             Ok(code) => return Exit::Program(code),
             Err(error) => Err(error.into()),
         },
+        Command::Adapter(args) => adapter::run(args),
         Command::Compact(args) => compact::run(args),
         Command::Note(args) => note::run(args),
         Command::Events(args) => events::run(args),
         Command::Sessions(args) => sessions::run(args),
         Command::Watch => watch::run(),
+        Command::Install(args) => install::run(args),
+        Command::Uninstall(args) => uninstall::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => packaging::completions(args),
         Command::Man => packaging::man(),

@@ -17,6 +17,7 @@ use super::owner::{Owner, owner};
 use super::place;
 use super::session::{self, Session, SessionError};
 use super::stdin::{PayloadError, read_payload};
+use super::twice::{self, Mark};
 use super::{clock, log_file, retention};
 use crate::adapter::decode::{DecodeError, Decoded, decode};
 use crate::adapter::manifest::{EventSpec, Manifest, SignalKind};
@@ -58,11 +59,14 @@ enum HookError {
 #[derive(Debug, Serialize, Deserialize)]
 struct Spooled {
     at: Timestamp,
+    #[serde(default)]
+    mark: Option<Mark>,
     input: HookInput,
 }
 
 /// Runs the hook; the harness never learns of a failure.
 pub(super) fn run(args: &HookArgs) -> Exit {
+    let began = clock::now();
     if place::is_disabled() || place::var(place::DEPTH).is_some() {
         return Exit::Ok;
     }
@@ -77,13 +81,13 @@ pub(super) fn run(args: &HookArgs) -> Exit {
             .and_then(|f| f.into_string().ok())
             .as_deref(),
     );
-    if let Err(error) = answer(&layout, args) {
+    if let Err(error) = answer(&layout, args, began) {
         tracing::warn!(adapter = args.adapter, event = args.event, %error, "hook did nothing");
     }
     Exit::Ok
 }
 
-fn answer(layout: &Layout, args: &HookArgs) -> Result<(), HookError> {
+fn answer(layout: &Layout, args: &HookArgs, began: Timestamp) -> Result<(), HookError> {
     let manifest = registry::load(&args.adapter)?;
     let Some(spec) = manifest.event(&args.event) else {
         let (adapter, event) = (manifest.id.clone(), args.event.clone());
@@ -103,7 +107,9 @@ fn answer(layout: &Layout, args: &HookArgs) -> Result<(), HookError> {
     // Waiting for another hook of this session may take half of the time there is.
     let patience = deadline / 2;
     let owner = owner(layout, &manifest, &input);
+    let mark = Mark::new(&spec.native, &input, &bytes, began);
     let call = Call {
+        mark: &mark,
         layout,
         manifest: &manifest,
         spec,
@@ -179,6 +185,7 @@ impl Watchdog {
 
 /// One hook call, decoded.
 struct Call<'a> {
+    mark: &'a Mark,
     layout: &'a Layout,
     manifest: &'a Manifest,
     spec: &'a EventSpec,
@@ -238,7 +245,7 @@ impl Call<'_> {
                 source: EventSource::Hook,
                 body,
             };
-            match session::append_only(self.layout, entry, event, self.patience) {
+            match session::append_only(self.layout, entry, event, Some(self.mark), self.patience) {
                 Err(DirError::Locked(_)) => self.spool(entry)?,
                 appended => appended?,
             }
@@ -259,6 +266,15 @@ impl Call<'_> {
             }
             opened => opened?,
         };
+        let calls = twice::calls(&session.store);
+        let is_repeated = self.mark.is_second(&calls);
+        if is_repeated && !matches!(self.input.signal, Signal::PromptSubmitted { .. }) {
+            return Ok(());
+        }
+        let input = HookInput {
+            is_repeated,
+            ..self.input.clone()
+        };
         self.settle_owner(&mut session, owner);
         self.carry_out_spooled(&mut session);
         let mut print = |text: &str| {
@@ -268,11 +284,14 @@ impl Call<'_> {
         let durability = effect::carry_out(
             self.layout,
             &mut session,
-            self.input,
+            &input,
             self.now,
             Some(&mut print),
         );
         session.save(durability)?;
+        if !is_repeated {
+            self.mark.note(&calls, &session.store, clock::now());
+        }
         self.forget_old_sessions(session);
         Ok(())
     }
@@ -300,6 +319,7 @@ impl Call<'_> {
     fn spool(&self, entry: &Entry) -> Result<(), HookError> {
         let spooled = Spooled {
             at: self.now,
+            mark: Some(self.mark.clone()),
             input: self.input.clone(),
         };
         let store = Session::store(self.layout, entry)?;
@@ -315,7 +335,15 @@ impl Call<'_> {
         for (name, bytes) in left {
             match format::SPOOLED.read::<Spooled>(&bytes) {
                 Read::Ours(spooled) => {
-                    effect::carry_out(self.layout, session, &spooled.input, spooled.at, None);
+                    let calls = twice::calls(&session.store);
+                    let is_second =
+                        |mark: &Mark| mark.is_twin_of(self.mark) || mark.is_second(&calls);
+                    if !spooled.mark.as_ref().is_some_and(is_second) {
+                        effect::carry_out(self.layout, session, &spooled.input, spooled.at, None);
+                        if let Some(mark) = &spooled.mark {
+                            mark.note(&calls, &session.store, clock::now());
+                        }
+                    }
                 }
                 Read::Newer(_) => continue,
                 Read::Foreign | Read::Damaged(_) => {

@@ -24,7 +24,7 @@ use crate::store::layout::{EVENTS_FILE, STATE_FILE};
 use crate::store::{Layout, home, log};
 use crate::terminal::spawn_deaf;
 use crate::text::{one_line, shorten};
-use crate::watch::Watch;
+use crate::watch::Several;
 
 /// Between two looks while news keeps coming.
 const BETWEEN: Duration = Duration::from_millis(50);
@@ -59,7 +59,7 @@ pub(super) struct Lookout {
 impl Lookout {
     pub(super) fn start(layout: Layout, tell: Tell) -> std::io::Result<Self> {
         let wanted = Arc::new(Mutex::new(None));
-        let watch = Watch::unaimed();
+        let watch = Several::new();
         let wake = watch.waker();
         let mut looking = Looking {
             layout,
@@ -91,7 +91,7 @@ struct Looking {
     layout: Layout,
     tell: Tell,
     wanted: Arc<Mutex<Option<SessionId>>>,
-    watch: Watch,
+    watch: Several,
     runs: Runs,
     cache: HashMap<String, (Stamp, Known)>,
     told: Option<Vec<Row>>,

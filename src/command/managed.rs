@@ -47,7 +47,8 @@ pub(super) struct Managed {
     control: Control,
     messages: Sender<Message>,
     client: Arc<Mutex<Option<Process>>>,
-    /// Set with a rule that looks at the context: when the pilot was stirred last.
+    /// There is a rule that looks at the context while the session does something.
+    has_rule: bool,
     stirred_at: Option<Instant>,
 }
 
@@ -64,7 +65,7 @@ pub(super) struct Parts<'a> {
 
 impl Managed {
     /// Starts both; the desk is for the host.
-    pub(super) fn start(parts: Parts<'_>) -> Result<(Self, Desk), ManagedError> {
+    pub(super) fn start(parts: &Parts<'_>) -> Result<(Self, Desk), ManagedError> {
         let (keyboard, desk) = keyboard()?;
         let hearing = Hearing::default();
         let osc = match parts.recipe.status {
@@ -82,7 +83,7 @@ impl Managed {
             keyboard,
             hearing,
         };
-        let pilot = Pilot::start(setup, means(&parts))?;
+        let pilot = Pilot::start(setup, means(parts))?;
         let messages = pilot.messages();
         let client: Arc<Mutex<Option<Process>>> = Arc::default();
         let known = Arc::clone(&client);
@@ -99,7 +100,8 @@ impl Managed {
             control,
             messages,
             client,
-            stirred_at: parts.rules.compact_at.map(|_| clock::instant()),
+            has_rule: parts.rules.compact_at.is_some(),
+            stirred_at: None,
         };
         Ok((managed, desk))
     }
@@ -130,12 +132,13 @@ impl Managed {
 
     /// Once a second at most, while there is output.
     fn stir(&mut self) {
-        let Some(stirred_at) = &mut self.stirred_at else {
+        if !self.has_rule {
             return;
-        };
+        }
         let now = clock::instant();
-        if now.saturating_duration_since(*stirred_at) >= STIR {
-            *stirred_at = now;
+        let is_soon = |last: Instant| now.saturating_duration_since(last) < STIR;
+        if !self.stirred_at.is_some_and(is_soon) {
+            self.stirred_at = Some(now);
             self.send(Message::Stirred);
         }
     }
@@ -171,7 +174,7 @@ fn means(parts: &Parts<'_>) -> Means {
             body,
         };
         let done = index::find(&layout, session).and_then(|entry| match entry {
-            Some(entry) => session::append_only(&layout, &entry, event, PATIENCE),
+            Some(entry) => session::append_only(&layout, &entry, event, None, PATIENCE),
             None => Ok(()),
         });
         if let Err(error) = done {

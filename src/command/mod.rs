@@ -1,5 +1,6 @@
 //! The commands, one file each: the only place that wires IO to logic, and the only one that prints.
 
+mod adapter;
 mod briefing;
 mod capsules;
 mod checkpoint;
@@ -15,11 +16,14 @@ mod events;
 mod gauge;
 mod graph;
 mod hook;
+mod install;
+mod installed;
 mod log_file;
 mod lookout;
 mod managed;
 mod note;
 mod overlay;
+mod own;
 mod owner;
 mod packaging;
 mod place;
@@ -28,9 +32,13 @@ mod retention;
 mod run;
 mod session;
 mod sessions;
+mod sheet;
 mod statusline;
 mod stdin;
+mod survivor;
 mod telemetry;
+mod twice;
+mod uninstall;
 mod verify;
 mod watch;
 mod witness;

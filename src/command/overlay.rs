@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::dispatch::complain;
-use super::{clock, place};
+use super::{clock, place, telemetry};
 use crate::cli::{self, RunArgs};
 use crate::config::{Config, OverlayChoice};
 use crate::event::SessionId;
@@ -48,6 +48,7 @@ impl Shown {
             let means = Means {
                 now: clock::now,
                 checkpoint: Box::new(save_checkpoint),
+                record: Box::new(telemetry::reader(followed.layout.clone())),
             };
             Follower::start(followed, means, poster.clone())
                 .inspect_err(|error| tracing::warn!(%error, "the overlay is not kept up to date"))

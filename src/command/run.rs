@@ -4,16 +4,17 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use super::dispatch::complain;
 use super::managed::{Managed, Parts};
 use super::overlay::Shown;
 use super::witness::{self, Witness};
-use super::{clock, log_file, place, telemetry};
+use super::{clock, log_file, own, place, survivor, telemetry};
 use crate::adapter::launch::{self, Request, WiringError};
 use crate::adapter::manifest::{SessionLock, Version};
+use crate::adapter::own::{bridge_line, hook_line};
 use crate::adapter::recipe::{self, Recipe};
 use crate::adapter::{Manifest, registry};
 use crate::cli::RunArgs;
@@ -167,8 +168,12 @@ fn host(
     let mut owned = owned;
     let overlay = shown.overlay.take();
     let (mut managed, desk) = managed.unzip();
+    let mut session = None;
     let ended = terminal::run(&program, overlay, desk, &mut |event| {
         shown.hear(event);
+        if let HostEvent::Started { pid } = event {
+            session = survivor::session_of(pid);
+        }
         if let Some(managed) = &mut managed {
             managed.hear(event);
         }
@@ -181,6 +186,9 @@ fn host(
     }
     if let Some(owned) = owned {
         owned.end(matches!(&ended, Ok(outcome) if outcome.code() == 0));
+    }
+    if let Some(session) = session {
+        survivor::tell(session);
     }
     match ended {
         Ok(outcome) => Exit::Program(outcome.code()),
@@ -222,6 +230,10 @@ enum OwnError {
 }
 
 /// A run that harn owns; its files go when it is dropped.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of the run, and none excludes another"
+)]
 struct Owned {
     layout: Layout,
     dir: RunDir,
@@ -307,7 +319,7 @@ impl Owned {
         args: &[OsString],
     ) -> Result<Vec<OsString>, OwnError> {
         let cwd = std::env::current_dir().map_err(OwnError::Directory)?;
-        let harn = own_command()?;
+        let harn = own::command().map_err(OwnError::OwnPath)?;
         let wiring = launch::wire(&Request {
             manifest,
             version: client.version.as_ref(),
@@ -315,8 +327,8 @@ impl Owned {
             args,
             cwd: &cwd,
             file: &self.dir.settings_path(),
-            command: &|event| format!("{harn} hook {} {event}", manifest.id),
-            status_line: &format!("{harn} statusline {}", manifest.id),
+            command: &|event| hook_line(&harn, manifest.id.as_str(), event),
+            status_line: &bridge_line(&harn, manifest.id.as_str(), None),
             settings: &telemetry::settings(&cwd),
         })?;
         self.has_submit_key = wiring.has_submit_key;
@@ -414,7 +426,7 @@ impl Owned {
             },
             poster: shown.poster.clone(),
         };
-        let (managed, desk) = Managed::start(parts)
+        let (managed, desk) = Managed::start(&parts)
             .inspect_err(|error| {
                 complain(
                     &format!("no managed compaction in this run: {error}"),
@@ -499,16 +511,4 @@ fn owned_environment(manifest: &Manifest) -> Vec<(String, String)> {
     set.filter(|(name, _)| std::env::var_os(name).is_none())
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
-}
-
-/// harn's path, quoted for `sh`. The name on PATH is preferred where it is this very binary: it survives an upgrade.
-fn own_command() -> Result<String, OwnError> {
-    let own = std::env::current_exe().map_err(OwnError::OwnPath)?;
-    let on_path = which::which("harn").ok().filter(|path| {
-        matches!((path.canonicalize(), own.canonicalize()), (Ok(theirs), Ok(ours)) if theirs == ours)
-    });
-    let path: PathBuf = on_path.unwrap_or(own);
-    let path = path.to_string_lossy();
-    let quoted = shlex::try_quote(&path).unwrap_or_else(|_| path.clone());
-    Ok(quoted.into_owned())
 }

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::clock;
+use super::twice::{self, Mark};
+
 use crate::continuity::State;
 use crate::event::{Event, EventBody, EventSource, HarnessId, RunId, SessionId, Timestamp};
 use crate::follow::Position;
@@ -244,21 +247,29 @@ impl Session {
     }
 }
 
-/// Appends one event that changes nothing else: no state is read, none written.
+/// Appends one event that changes nothing else, unless its call came before: no state is read, none written.
 pub(super) fn append_only(
     layout: &Layout,
     entry: &Entry,
     event: Event,
+    mark: Option<&Mark>,
     patience: Duration,
 ) -> Result<(), DirError> {
     let store = SessionStore::ensure(&index::ensure_context(layout, entry)?, &entry.session)?;
     let _lock = store.lock(patience)?;
+    let calls = mark.map(|_| twice::calls(&store)).unwrap_or_default();
+    if mark.is_some_and(|mark| mark.is_second(&calls)) {
+        return Ok(());
+    }
     let tail = log::tail(store.dir())?;
     let event = Event {
         seq: tail.last_seq + 1,
         ..event
     };
     log::append(store.dir(), tail, &[event])?;
+    if let Some(mark) = mark {
+        mark.note(&calls, &store, clock::now());
+    }
     Ok(())
 }
 

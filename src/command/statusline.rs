@@ -57,7 +57,10 @@ pub(super) fn run(args: &StatuslineArgs) -> Exit {
         log_file::begin(layout, filter.as_deref());
     }
     let report = gauge.status_line.and_then(|parse| parse(&payload));
-    let own = own_command(layout.as_ref(), gauge, report.as_ref());
+    let own = match &args.then {
+        Some(then) => Some(then.clone()),
+        None => own_command(layout.as_ref(), gauge, report.as_ref()),
+    };
     let state = match (&layout, report) {
         (Some(layout), Some(report)) if !place::is_disabled() => record(layout, adapter, report),
         _ => None,

@@ -11,8 +11,12 @@ use std::time::Duration;
 use super::place;
 use super::session::Session;
 use crate::adapter::gauge::{Gauge, Settings, Subject, gauge};
-use crate::event::{EventBody, EventSource, Timestamp};
+use crate::event::{CompactionTrigger, EventBody, EventSource, SessionId, Timestamp};
 use crate::follow::{FollowError, Follower, Limits, Order, Position};
+use crate::store::{Layout, index};
+use crate::supervisor::follower::Gained;
+use crate::supervisor::run::RunDir;
+use crate::supervisor::threshold;
 use crate::telemetry::{Fact, Reading};
 
 /// A transcript that takes longer to read than this is left for the next signal.
@@ -39,6 +43,7 @@ pub(super) fn read_transcript(session: &mut Session, now: Timestamp) {
                         recorded_at: boundary.at.unwrap_or(now).min(now),
                     };
                     session.record(body, EventSource::Transcript, now);
+                    learn(session, boundary.trigger);
                 }
             }
             Fact::Model(_) => {}
@@ -46,23 +51,88 @@ pub(super) fn read_transcript(session: &mut Session, now: Timestamp) {
     }
 }
 
-/// The same for somebody who only looks: hooks run before the harness has written the end of its turn.
+/// Keeps for all sessions at how many tokens the harness has just compacted by itself.
+fn learn(session: &Session, trigger: CompactionTrigger) {
+    let automatic = session.state.context.automatic.last();
+    let (CompactionTrigger::Auto, Some(automatic), Ok(layout)) =
+        (trigger, automatic, place::layout())
+    else {
+        return;
+    };
+    if let Err(error) = threshold::learn(&layout, &session.adapter, automatic) {
+        tracing::info!(%error, "an automatic compaction is not kept for other sessions");
+    }
+}
+
+/// For somebody who only looks: what this user's other sessions have seen of the harness, with what this one has.
+pub(super) fn recall(session: &mut Session, layout: &Layout) {
+    let known = threshold::known(layout, &session.adapter);
+    if !known.is_empty() {
+        session.state.context.automatic = known;
+    }
+}
+
+/// Looks at the transcript for somebody who only looks: hooks run before the harness has written the end of its turn.
 pub(super) fn preview(session: &mut Session, now: Timestamp) {
     let Some(found) = look(session, Limits::PATIENT, VIEW_LIMIT) else {
         return;
     };
-    let meter = &mut session.state.context;
-    for fact in found.facts {
-        match fact {
-            Fact::Reading(reading) => match meter.offer(&reading, now) {
-                Some(sample) => meter.apply(&sample),
-                None => meter.confirm(&reading, now),
-            },
-            Fact::Boundary(boundary) if meter.is_news(&boundary, now) => {
-                let at = boundary.at.unwrap_or(now).min(now);
-                meter.boundary(boundary.trigger, boundary.before, at);
+    for fact in &found.facts {
+        session.state.context.take(fact, now);
+    }
+}
+
+/// Reads a session's record on from where it was, for the overlay: called on a thread that may wait for the disk.
+pub(super) fn reader(layout: Layout) -> impl FnMut(&SessionId) -> Option<Gained> + Send {
+    let mut read: Option<Record> = None;
+    move |session| {
+        if read.as_ref().is_none_or(|it| it.session != *session) {
+            read = Record::of(&layout, session);
+        }
+        read.as_mut().map(Record::read)
+    }
+}
+
+/// A session's record as it is followed.
+struct Record {
+    session: SessionId,
+    gauge: Gauge,
+    model: Option<String>,
+    follower: Follower,
+}
+
+impl Record {
+    /// `None` while the session has named none.
+    fn of(layout: &Layout, session: &SessionId) -> Option<Self> {
+        let entry = index::find(layout, session).ok()??;
+        let seen = Session::view(layout, &entry).ok()?;
+        let gauge = gauge(&seen.adapter)?;
+        let path = PathBuf::from(seen.state.session.transcript.as_ref()?);
+        (path.is_absolute() && (gauge.is_main)(&path)).then(|| Self {
+            session: session.clone(),
+            gauge,
+            model: seen.state.session.model.clone(),
+            follower: Follower::new(path, Limits::PATIENT, None),
+        })
+    }
+
+    fn read(&mut self) -> Gained {
+        let model = self.model.as_deref();
+        let subject = Subject {
+            session: &self.session,
+            model,
+        };
+        let facts = match facts(&mut self.follower, self.gauge, subject) {
+            Ok(facts) => named(facts, model),
+            Err(FollowError::Missing { .. }) => Vec::new(),
+            Err(error) => {
+                tracing::debug!(%error, "the transcript is not read");
+                Vec::new()
             }
-            Fact::Boundary(_) | Fact::Model(_) => {}
+        };
+        Gained {
+            path: self.follower.path().to_owned(),
+            facts,
         }
     }
 }
@@ -181,7 +251,14 @@ pub(super) fn read_knobs(session: &mut Session) {
         return;
     };
     let project = session.project.clone();
-    let found = (gauge.knobs)(&settings(&project));
+    let run = session.run.as_ref().and_then(|run| {
+        let dir = RunDir::open(&place::layout().ok()?, run).ok()??;
+        Some(dir.settings_path())
+    });
+    let found = (gauge.knobs)(&Settings {
+        run,
+        ..settings(&project)
+    });
     session.state.context.aside.knobs = found.knobs;
     session.state.context.aside.threshold = found.threshold;
 }
@@ -192,6 +269,7 @@ pub(super) fn settings(project: &Path) -> Settings<'_> {
         var: &variable,
         read: &small_file,
         project,
+        run: None,
     }
 }
 

@@ -5,11 +5,12 @@
 
 use super::evidence::{Evidence, Kind, Way};
 use super::gate::{self, Plan, Wait};
-use super::outcome::{FocusReport, Origin, Outcome, Settled, Timing, TokenCounts};
+use super::outcome::{FocusReport, Outcome, Settled, Timing, TokenCounts};
+use super::step::{Effect, Goal, Input, Request, Stage};
 use super::view::{Activity, Composer, Record, Reply, Sight, View};
 use super::{Focus, Manner};
-use crate::event::{CompactionTrigger, RunId, SCHEMA, SessionId, Timestamp, Tokens};
-use crate::terminal::{Typed, Typing};
+use crate::event::{CompactionTrigger, SCHEMA, Timestamp, Tokens};
+use crate::terminal::{Draft, Typed, Typing};
 
 /// An older look is no evidence.
 const FRESH_MS: u64 = 250;
@@ -31,92 +32,10 @@ const POST_SIGNAL_MS: u64 = 1_000;
 const WATCH_MS: u64 = 30 * 60 * 1_000;
 /// harn's own text is looked for in the composer for so long.
 const RESIDUE_MS: u64 = 60_000;
+/// The user's last key is so long ago when it is taken out.
+const CALM_MS: u64 = 300;
 /// A moment for the screen to show it.
 const REPAINT_MS: u64 = 2_000;
-
-/// What the text is to become.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Goal {
-    /// The harness's own compaction.
-    Compaction,
-    /// A prompt: the fixed line that goes on with the task.
-    Prompt,
-}
-
-/// What was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
-    pub goal: Goal,
-    pub attempt: String,
-    pub run: RunId,
-    pub session: SessionId,
-    pub origin: Origin,
-    pub focus: Option<Focus>,
-    pub at: Timestamp,
-    /// The request is withdrawn if nothing was typed by then.
-    pub until: Timestamp,
-}
-
-/// What happens.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input {
-    Look(Box<View>),
-    /// To the last [`Effect::Type`].
-    Answer(Typed),
-    /// The harness announced a compaction.
-    Announced(CompactionTrigger),
-    /// The harness said by a hook that it compacted.
-    Reported(CompactionTrigger),
-    Saved {
-        generation: u64,
-    },
-    /// The harness said by a hook that it has a prompt.
-    Prompted,
-    /// A line of the record behind the mark, and where it begins.
-    Recorded {
-        record: Record,
-        offset: u64,
-    },
-    /// The last one who waited has gone.
-    Withdrawn,
-    /// There will be no more of this session, for this reason.
-    Gone(String),
-}
-
-/// What is to be done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
-    /// From here on the record counts.
-    Mark {
-        offset: u64,
-    },
-    Type(Typing),
-    TellRequested,
-    TellTyped,
-    TellSubmitted(Way),
-    /// The harness cannot compact: its work is saved all the same.
-    Checkpoint,
-    Settle,
-}
-
-/// Where the attempt is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stage {
-    Waiting(Wait),
-    /// The keyboard was ordered to type.
-    Ordered(Plan),
-    /// The text is in the composer, if all went well.
-    Typed(Way, &'static [u8]),
-    /// The keyboard was ordered to send it.
-    Sending(Way),
-    /// The keyboard was ordered to take it back.
-    TakingBack(Outcome, String),
-    Submitted,
-    Started,
-    /// The record holds the compaction.
-    Proven,
-    Settled(Outcome),
-}
 
 #[derive(Debug, Clone)]
 pub struct Attempt {
@@ -131,10 +50,8 @@ pub struct Attempt {
     proven_at: Option<Timestamp>,
     generation: Option<u64>,
     before: Option<Tokens>,
-    has_post_signal: bool,
     has_prompt_signal: bool,
     has_prompt_record: bool,
-    is_focus_typed: bool,
     /// Until when harn's own text is looked for in the composer.
     residue_until: Option<Timestamp>,
 }
@@ -154,10 +71,8 @@ impl Attempt {
             proven_at: None,
             generation: None,
             before,
-            has_post_signal: false,
             has_prompt_signal: false,
             has_prompt_record: false,
-            is_focus_typed: false,
             residue_until: None,
         };
         (attempt, vec![Effect::TellRequested])
@@ -174,7 +89,14 @@ impl Attempt {
     pub fn outcome(&self) -> Option<Outcome> {
         match self.stage {
             Stage::Settled(outcome) => Some(outcome),
-            _ => None,
+            Stage::Waiting(_)
+            | Stage::Ordered(_)
+            | Stage::Typed(..)
+            | Stage::Sending(_)
+            | Stage::TakingBack(..)
+            | Stage::Submitted
+            | Stage::Started
+            | Stage::Proven => None,
         }
     }
 
@@ -200,7 +122,8 @@ impl Attempt {
             Stage::Ordered(_) | Stage::Typed(..) | Stage::Sending(_) => "typing".to_owned(),
             Stage::TakingBack(..) => "taking the text back".to_owned(),
             Stage::Submitted => "submitted, not started yet".to_owned(),
-            Stage::Started | Stage::Proven => "the agent is compacting".to_owned(),
+            Stage::Started => "the agent is compacting".to_owned(),
+            Stage::Proven => "recorded by the agent".to_owned(),
             Stage::Settled(outcome) => match &self.reason {
                 Some(reason) => format!("{}: {reason}", outcome.word()),
                 None => outcome.word().to_owned(),
@@ -221,12 +144,17 @@ impl Attempt {
                 _ if self.outcome().is_some() => None,
                 Outcome::Refused => Some(format!("still {}", self.text())),
                 Outcome::Unconfirmed => Some(self.text()),
-                _ => None,
+                Outcome::Confirmed
+                | Outcome::Skipped
+                | Outcome::Failed
+                | Outcome::Cancelled
+                | Outcome::Misfired
+                | Outcome::Pending => None,
             }),
             origin: self.request.origin,
             focus: self.request.focus.as_ref().map(|focus| FocusReport {
                 text: focus.as_str().to_owned(),
-                applied: self.is_focus_typed && self.submitted_at.is_some(),
+                applied: self.has_focus() && self.submitted_at.is_some(),
             }),
             evidence: self.evidence.clone(),
             tokens: TokenCounts {
@@ -278,10 +206,10 @@ impl Attempt {
                 self.look_at_prompt()
             }
             Input::Recorded { record, offset } => self.recorded(record, offset, now),
-            Input::Withdrawn => match self.stage {
-                Stage::Waiting(_) => self.settle(Outcome::Cancelled, "withdrawn by the caller"),
-                _ => Vec::new(),
-            },
+            Input::Withdrawn if matches!(self.stage, Stage::Waiting(_)) => {
+                self.settle(Outcome::Cancelled, "withdrawn by the caller")
+            }
+            Input::Withdrawn => Vec::new(),
             Input::Gone(reason) => self.gone(&reason),
         }
     }
@@ -347,7 +275,6 @@ impl Attempt {
                 limit: std::time::Duration::from_millis(HOLD_MS),
             },
         };
-        self.is_focus_typed = self.has_focus();
         self.stage = Stage::Ordered(plan);
         let offset = view.record_bytes.unwrap_or(0);
         vec![Effect::Mark { offset }, Effect::Type(typing)]
@@ -355,13 +282,13 @@ impl Attempt {
 
     /// Withdraws a request whose time is over before anything was typed.
     fn look_at_clock(&mut self, now: Timestamp) -> Vec<Effect> {
-        match self.stage {
-            Stage::Waiting(wait) if now >= self.request.until => {
-                let reason = format!("still waiting: {}", wait.text());
-                self.settle(Outcome::Refused, &reason)
-            }
-            _ => Vec::new(),
+        let Stage::Waiting(wait) = self.stage else {
+            return Vec::new();
+        };
+        if now < self.request.until {
+            return Vec::new();
         }
+        self.settle(Outcome::Refused, &format!("still waiting: {}", wait.text()))
     }
 
     fn answered(&mut self, typed: Typed, now: Timestamp) -> Vec<Effect> {
@@ -384,7 +311,7 @@ impl Attempt {
             }
             (Stage::Ordered(_), _) => self.settle(Outcome::Refused, "the agent is stopped or gone"),
             (Stage::Sending(way), Typed::Done) => self.submitted(way, now),
-            (Stage::Sending(_), Typed::Aborted) => self.taken_back(
+            (Stage::Sending(_) | Stage::TakingBack(..), Typed::Aborted) => self.taken_back(
                 Outcome::Cancelled,
                 "Escape or Ctrl-C was pressed; the text was taken back",
                 now,
@@ -392,11 +319,6 @@ impl Attempt {
             (Stage::Sending(_), _) => self.taken_back(
                 Outcome::Refused,
                 "the prompt was too slow; the text was taken back",
-                now,
-            ),
-            (Stage::TakingBack(_, _), Typed::Aborted) => self.taken_back(
-                Outcome::Cancelled,
-                "Escape or Ctrl-C was pressed; the text was taken back",
                 now,
             ),
             (Stage::TakingBack(outcome, reason), _) => self.taken_back(outcome, &reason, now),
@@ -413,7 +335,6 @@ impl Attempt {
 
     fn taken_back(&mut self, outcome: Outcome, reason: &str, now: Timestamp) -> Vec<Effect> {
         self.residue_until = Some(later(now, RESIDUE_MS));
-        self.is_focus_typed = false;
         self.settle(outcome, reason)
     }
 
@@ -485,8 +406,7 @@ impl Attempt {
             self.stage,
             Stage::Submitted | Stage::Started | Stage::Proven
         );
-        if is_open && trigger != CompactionTrigger::Auto && !self.has_post_signal {
-            self.has_post_signal = true;
+        if is_open && trigger != CompactionTrigger::Auto && !self.has_post_signal() {
             self.note(
                 Kind::PostSignal {
                     source: "hook".to_owned(),
@@ -500,9 +420,14 @@ impl Attempt {
         Vec::new()
     }
 
+    fn has_post_signal(&self) -> bool {
+        let mut kinds = self.evidence.iter().map(|evidence| &evidence.kind);
+        kinds.any(|kind| matches!(kind, Kind::PostSignal { .. }))
+    }
+
     fn is_proof_complete(&self, now: Timestamp) -> bool {
         let waited = self.proven_at.map_or(0, |at| now.ms_since(at));
-        self.has_post_signal || waited >= POST_SIGNAL_MS
+        self.has_post_signal() || waited >= POST_SIGNAL_MS
     }
 
     fn recorded(&mut self, record: Record, offset: u64, now: Timestamp) -> Vec<Effect> {
@@ -532,18 +457,28 @@ impl Attempt {
                 }
                 Vec::new()
             }
-            Record::Reply(Reply::TooShort(text)) => self.settle(Outcome::Skipped, &text),
-            Record::Reply(Reply::NoCommand(text)) => self.settle(Outcome::Skipped, &text),
+            Record::Reply(Reply::TooShort(text) | Reply::NoCommand(text)) => {
+                self.settle(Outcome::Skipped, &text)
+            }
             Record::Reply(Reply::Cancelled(text)) => self.cancelled(&text, now),
             Record::Reply(Reply::Failed(text)) => self.settle(Outcome::Failed, &text),
-            Record::Prompt(text) if text.trim() == self.typed_text() => {
-                self.has_prompt_record = true;
-                match self.request.goal {
-                    Goal::Compaction => self.settle(Outcome::Misfired, "the text became a prompt"),
-                    Goal::Prompt => self.look_at_prompt(),
-                }
+            Record::Prompt(text) => self.became_prompt(text.trim()),
+        }
+    }
+
+    /// These words are a prompt now: harn's, or the user's.
+    fn became_prompt(&mut self, text: &str) -> Vec<Effect> {
+        let typed = self.typed_text();
+        match self.request.goal {
+            // Fused with something else as well.
+            Goal::Compaction if text.starts_with(&typed) || text.ends_with(&typed) => {
+                self.settle(Outcome::Misfired, "the text became a prompt")
             }
-            Record::Prompt(_) => Vec::new(),
+            Goal::Prompt if text == typed => {
+                self.has_prompt_record = true;
+                self.look_at_prompt()
+            }
+            Goal::Compaction | Goal::Prompt => Vec::new(),
         }
     }
 
@@ -585,11 +520,11 @@ impl Attempt {
         let Some(idle_ms) = idle_ms(view, started_at) else {
             return self.look_at_limit(view, started_at);
         };
-        if self.has_post_signal && idle_ms >= LATE_RECORD_MS {
+        if self.has_post_signal() && idle_ms >= LATE_RECORD_MS {
             let reason = "the agent said that it compacted, but its record does not hold it";
             return self.settle(Outcome::Unconfirmed, reason);
         }
-        if !self.has_post_signal && idle_ms >= ABANDONED_MS {
+        if !self.has_post_signal() && idle_ms >= ABANDONED_MS {
             return self.cancelled("the compaction began and was stopped", view.at);
         }
         Vec::new()
@@ -608,11 +543,16 @@ impl Attempt {
             return Vec::new();
         };
         let text = self.typed_text();
-        let is_calm =
-            gate::may_submit(view, false).is_ok() && view.quiet_ms.is_none_or(|ms| ms >= 300);
-        if is_calm && view.sight.composer == Composer::Holds(text.clone()) {
-            self.residue_until = None;
-            return vec![Effect::Type(Typing::Write(self.manner.undo(&text)))];
+        // What the user has typed since is theirs, whatever it looks like.
+        let is_calm = gate::may_submit(view, false).is_ok()
+            && view.draft != Draft::Present
+            && view.quiet_ms.is_none_or(|ms| ms >= CALM_MS);
+        let is_ours = |held: &str| !held.is_empty() && text.starts_with(held.trim_end());
+        if is_calm && matches!(&view.sight.composer, Composer::Holds(held) if is_ours(held)) {
+            // A client that gives the command back puts a blank behind it.
+            return vec![Effect::Type(Typing::Write(
+                self.manner.undo(&format!("{text} ")),
+            ))];
         }
         let is_gone = is_calm && view.sight.composer == Composer::Empty;
         let has_waited = later(now, RESIDUE_MS - REPAINT_MS) >= until;
@@ -670,4 +610,4 @@ fn later(at: Timestamp, ms: u64) -> Timestamp {
 
 #[cfg(test)]
 #[path = "attempt_tests.rs"]
-mod tests;
+pub(super) mod tests;

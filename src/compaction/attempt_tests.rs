@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::compaction::Keys;
-use crate::terminal::Draft;
+use crate::compaction::{Keys, Origin};
+use crate::event::{RunId, SessionId};
 
 const MANNER: Manner = Manner {
     command: "/compact",
@@ -110,11 +110,13 @@ impl Stage1 {
     }
 
     fn typed(&self) -> Vec<Typing> {
-        let typing = self.effects.iter().filter_map(|effect| match effect {
-            Effect::Type(typing) => Some(typing.clone()),
-            _ => None,
-        });
-        typing.collect()
+        let mut found = Vec::new();
+        for effect in &self.effects {
+            if let Effect::Type(typing) = effect {
+                found.push(typing.clone());
+            }
+        }
+        found
     }
 
     fn end(&self) -> (Option<Outcome>, Option<String>) {
@@ -351,13 +353,12 @@ fn what_is_waited_for_is_told_and_time_over_withdraws() {
         stage.see(seen.clone());
         assert_eq!(stage.attempt.stage(), &Stage::Waiting(wait));
         seen.at = at(20_000);
-        seen.activity = match seen.activity {
-            Activity::Idle { has_background, .. } if wait == Wait::JustIdle => Activity::Idle {
+        if wait == Wait::JustIdle {
+            seen.activity = Activity::Idle {
                 since: at(19_900),
-                has_background,
-            },
-            other => other,
-        };
+                has_background: false,
+            };
+        }
         stage.see(seen);
         assert_eq!(
             stage.end(),
@@ -429,8 +430,11 @@ fn a_text_that_became_a_prompt_is_a_misfire_and_another_prompt_is_not() {
     };
     stage.put(10_060, prompt("something of the user's"));
     assert_eq!(stage.attempt.outcome(), None);
-    stage.put(10_070, prompt("/compact"));
-    assert_eq!(stage.attempt.outcome(), Some(Outcome::Misfired));
+    for text in ["/compact", "half a draft/compact", "/compact and more"] {
+        let mut stage = submitted();
+        stage.put(10_070, prompt(text));
+        assert_eq!(stage.attempt.outcome(), Some(Outcome::Misfired));
+    }
 }
 
 #[test]
@@ -475,10 +479,17 @@ fn nothing_that_begins_is_unconfirmed_and_a_beginning_without_an_end_is_cancelle
     };
     stage.see(idle);
     assert_eq!(stage.attempt.outcome(), Some(Outcome::Cancelled));
+    // What the user types looks like a part of it, and is left alone.
+    let mut theirs = view(17_050, Composer::Holds("/".into()), CHORDS);
+    theirs.draft = Draft::Present;
+    stage.see(theirs);
+    assert_eq!(stage.typed().len(), 1);
     // The harness gave the command back to the composer: it goes out again.
-    let undo = Typing::Write(vec![0x7f; 8]);
+    let undo = Typing::Write(vec![0x7f; 9]);
     stage.see(view(17_100, Composer::Holds("/compact".into()), CHORDS));
     assert_eq!(stage.typed().last(), Some(&undo));
+    assert!(!stage.attempt.is_over());
+    stage.see(view(19_500, Composer::Empty, CHORDS));
     assert!(stage.attempt.is_over());
 }
 
@@ -650,7 +661,11 @@ proptest! {
                     }
                     Effect::Settle => settles += 1,
                     Effect::TellSubmitted(_) => submits += 1,
-                    _ => {}
+                    Effect::Mark { .. }
+                    | Effect::Type(_)
+                    | Effect::TellRequested
+                    | Effect::TellTyped
+                    | Effect::Checkpoint => {}
                 }
             }
             if outcome.is_some() {
@@ -665,4 +680,219 @@ proptest! {
         prop_assert_eq!(settles, 1);
         prop_assert!(submits <= 1);
     }
+}
+
+/// A stage worth a table, by the inputs that lead to it.
+fn stages() -> Vec<(&'static str, Stage1)> {
+    let plain = || Stage1::new(MANNER, None);
+    let ordered = || {
+        let mut stage = plain();
+        stage.see(view(10_020, Composer::Empty, NO_KEYS));
+        stage
+    };
+    let sending = || {
+        let mut stage = holding();
+        stage.see(view(10_090, Composer::Holds("/compact".into()), NO_KEYS));
+        stage
+    };
+    let taking_back = || {
+        let mut stage = holding();
+        let mut seen = view(10_090, Composer::Holds("/compact".into()), NO_KEYS);
+        seen.activity = Activity::Dialog;
+        stage.see(seen);
+        stage
+    };
+    let started = || {
+        let mut stage = submitted();
+        stage.put(10_095, Input::Announced(CompactionTrigger::Manual));
+        stage
+    };
+    let proven = || {
+        let mut stage = started();
+        stage.boundary(10_097);
+        stage
+    };
+    let settled = || {
+        let mut stage = proven();
+        stage.put(10_098, Input::Reported(CompactionTrigger::Manual));
+        stage
+    };
+    vec![
+        ("waiting", plain()),
+        ("ordered to type", ordered()),
+        ("typed", holding()),
+        ("ordered to send", sending()),
+        ("ordered to take back", taking_back()),
+        ("submitted", submitted()),
+        ("started", started()),
+        ("proven by the record", proven()),
+        ("settled", settled()),
+    ]
+}
+
+/// What the table puts in: a name, the moment, the input.
+type Row = (&'static str, (i64, Input));
+
+fn table_looks() -> Vec<Row> {
+    let look = |ms: i64, change: fn(&mut View)| {
+        let mut seen = view(ms, Composer::Empty, NO_KEYS);
+        change(&mut seen);
+        (ms, Input::Look(Box::new(seen)))
+    };
+    let held: fn(&mut View) = |seen| {
+        seen.sight.composer = Composer::Holds("/compact".into());
+        seen.sight.menu = Some("/compact  Free up".into());
+    };
+    vec![
+        ("look: an empty prompt", look(10_100, |_| ())),
+        ("look: the command in the prompt", look(10_100, held)),
+        (
+            "look: a dialog",
+            look(10_100, |seen| seen.activity = Activity::Dialog),
+        ),
+        (
+            "look: the agent is busy",
+            look(10_100, |seen| seen.activity = Activity::Busy),
+        ),
+        (
+            "look: unknown",
+            look(10_100, |seen| seen.activity = Activity::Unknown),
+        ),
+        (
+            "look: the wait is over, still a draft",
+            look(20_000, |seen| seen.draft = Draft::Present),
+        ),
+    ]
+}
+
+fn table_answers() -> Vec<Row> {
+    vec![
+        ("keyboard: done", (10_100, Input::Answer(Typed::Done))),
+        (
+            "keyboard: the user is in a key or a paste",
+            (10_100, Input::Answer(Typed::Busy)),
+        ),
+        (
+            "keyboard: Escape or Ctrl-C",
+            (10_100, Input::Answer(Typed::Aborted)),
+        ),
+        (
+            "keyboard: held for too long",
+            (10_100, Input::Answer(Typed::TimeOver)),
+        ),
+        (
+            "hook: announced, manual",
+            (10_100, Input::Announced(CompactionTrigger::Manual)),
+        ),
+        (
+            "hook: announced, automatic",
+            (10_100, Input::Announced(CompactionTrigger::Auto)),
+        ),
+        (
+            "hook: reported, manual",
+            (10_100, Input::Reported(CompactionTrigger::Manual)),
+        ),
+        ("the last caller has gone", (10_100, Input::Withdrawn)),
+        (
+            "the session is over",
+            (10_100, Input::Gone("it is over".into())),
+        ),
+    ]
+}
+
+fn table_records() -> Vec<Row> {
+    let record = |record: Record| {
+        (
+            10_100,
+            Input::Recorded {
+                record,
+                offset: 900,
+            },
+        )
+    };
+    let boundary = |trigger| Record::Boundary {
+        trigger,
+        id: None,
+        before: None,
+    };
+    vec![
+        (
+            "record: compacted, manual",
+            record(boundary(CompactionTrigger::Manual)),
+        ),
+        (
+            "record: compacted, automatic",
+            record(boundary(CompactionTrigger::Auto)),
+        ),
+        (
+            "record: the agent says that it failed",
+            record(Record::Reply(Reply::Failed("its words".into()))),
+        ),
+        (
+            "record: too little to compact",
+            record(Record::Reply(Reply::TooShort("its words".into()))),
+        ),
+        (
+            "record: the command as a prompt",
+            record(Record::Prompt("/compact".into())),
+        ),
+    ]
+}
+
+fn effect_text(effect: &Effect) -> String {
+    match effect {
+        Effect::Mark { .. } => "mark the record".to_owned(),
+        Effect::Type(Typing::Write(bytes)) => format!("write `{}`", bytes.escape_ascii()),
+        Effect::Type(Typing::Hold { text, .. }) => {
+            format!("hold keys, write `{}`", text.escape_ascii())
+        }
+        Effect::Type(Typing::Send(key)) => format!("send with `{}`", key.escape_ascii()),
+        Effect::Type(Typing::TakeBack) => "take the text back".to_owned(),
+        Effect::TellRequested => "compaction.requested".to_owned(),
+        Effect::TellTyped => "compaction.typed".to_owned(),
+        Effect::TellSubmitted(_) => "compaction.submitted".to_owned(),
+        Effect::Checkpoint => "checkpoint".to_owned(),
+        Effect::Settle => "compaction.settled".to_owned(),
+    }
+}
+
+/// The part of `docs/state-machines.md` that this machine makes; without submit keys, so that every stage is there.
+pub(crate) fn section() -> String {
+    let mut page = String::from(
+        "
+## A managed compaction
+
+What one input does in one stage, with Enter as the way of submitting (a submit key goes from `waiting` to `submitted` in one
+write). Only inputs that change something are listed. Nothing but a boundary record leads to `confirmed`.
+",
+    );
+    for (name, _) in stages() {
+        page.extend([
+            "\n### ",
+            name,
+            "\n\n| input | effects | stage |\n|---|---|---|\n",
+        ]);
+        let rows = [table_looks(), table_answers(), table_records()].concat();
+        for (input_name, (ms, input)) in rows {
+            let Some((_, mut stage)) = stages().into_iter().find(|(it, _)| *it == name) else {
+                continue;
+            };
+            let told = |stage: &Stage1| (stage.attempt.text(), stage.attempt.evidence.len());
+            let before = told(&stage);
+            stage.effects.clear();
+            stage.put(ms, input);
+            let after = told(&stage);
+            if after == before && stage.effects.is_empty() {
+                continue;
+            }
+            let effects: Vec<String> = stage.effects.iter().map(effect_text).collect();
+            let effects = if effects.is_empty() {
+                "-".to_owned()
+            } else {
+                effects.join(", ")
+            };
+            page.extend(["| ", input_name, " | ", &effects, " | ", &after.0, " |\n"]);
+        }
+    }
+    page
 }

@@ -5,9 +5,8 @@ use crate::terminal::Draft;
 
 /// For how long the harness has to have been idle.
 pub(super) const IDLE_MS: u64 = 500;
-/// For how long the user has to have been quiet, before Enter and before a key that keeps drafts.
-const QUIET_ENTER_MS: u64 = 1_000;
-const QUIET_KEY_MS: u64 = 300;
+/// For how long the user has to have been quiet: an Enter just pressed may not have been taken yet.
+const QUIET_MS: u64 = 1_000;
 /// A longer focus is submitted by key only: clients take a longer burst for a paste.
 pub(super) const ENTER_FOCUS_CHARS: usize = 40;
 
@@ -110,8 +109,7 @@ pub(super) fn may_type(
     let keeps_draft = matches!(plan, Plan::Key(_)) && manner.key_keeps_draft;
     match &view.sight.composer {
         Composer::Empty => {}
-        Composer::Holds(_) if keeps_draft => {}
-        Composer::Commands if keeps_draft => {}
+        Composer::Holds(_) | Composer::Commands if keeps_draft => {}
         Composer::Holds(_) => return Err(Wait::Draft),
         Composer::Shell => return Err(Wait::Shell),
         Composer::Commands => return Err(Wait::Commands),
@@ -125,12 +123,7 @@ pub(super) fn may_type(
             Draft::Unsure => return Err(Wait::DraftUnsure),
         }
     }
-    let quiet = if keeps_draft {
-        QUIET_KEY_MS
-    } else {
-        QUIET_ENTER_MS
-    };
-    if view.quiet_ms.is_some_and(|ms| ms < quiet) {
+    if view.quiet_ms.is_some_and(|ms| ms < QUIET_MS) {
         return Err(Wait::Typing);
     }
     if is_enter && focus_chars > ENTER_FOCUS_CHARS {

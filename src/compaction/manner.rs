@@ -2,6 +2,7 @@
 
 /// Facts, measured on one version of the harness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a measured fact")]
 pub struct Manner {
     /// Without its focus.
     pub command: &'static str,

@@ -13,13 +13,18 @@ mod gate;
 mod manner;
 mod outcome;
 mod policy;
+mod step;
 mod view;
 
-pub use attempt::{Attempt, Effect, Goal, Input, Request, Stage};
+#[cfg(test)]
+pub(crate) use attempt::tests::section as machine_section;
+
+pub use attempt::Attempt;
 pub use evidence::{Evidence, Kind, Way};
 pub use focus::{Focus, FocusError};
 pub use gate::Wait;
 pub use manner::{Keys, Manner};
 pub use outcome::{FocusReport, Origin, Outcome, Settled, Timing, TokenCounts};
 pub use policy::{Asking, Policy};
+pub use step::{Effect, Goal, Input, Request, Stage};
 pub use view::{Activity, Composer, Record, Reply, Sight, View};

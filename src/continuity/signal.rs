@@ -18,6 +18,9 @@ pub struct HookInput {
     pub cwd: Option<String>,
     pub transcript: Option<String>,
     pub turn: Option<TurnId>,
+    /// The harness's own id of the tool call that this is about.
+    #[serde(default)]
+    pub call: Option<String>,
     /// Set when a sub-agent speaks under its parent's session id.
     pub agent: Option<String>,
     pub mode: Option<String>,
@@ -26,6 +29,9 @@ pub struct HookInput {
     /// What the harness's record proves of the newest briefing, looked up before the signal is carried out.
     #[serde(default)]
     pub delivery: Option<Delivery>,
+    /// The same call was carried out before.
+    #[serde(default)]
+    pub is_repeated: bool,
 }
 
 /// What a harness's own record proves of a briefing.

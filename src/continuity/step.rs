@@ -197,6 +197,9 @@ fn prompt(state: &State, input: &HookInput, text: &str, origin: PromptOrigin) ->
     {
         effects.push(brief(BriefingChannel::Prompt, &recovery.attempt));
     }
+    if input.is_repeated {
+        return effects;
+    }
     effects.push(Effect::Record(EventBody::PromptSubmitted {
         turn: input.turn.clone(),
         origin,

@@ -84,11 +84,13 @@ fn input(turn: Option<&str>, signal: Signal) -> HookInput {
         cwd: None,
         transcript: None,
         turn: turn.map(TurnId::new),
+        call: None,
         agent: None,
         mode: None,
         model: None,
         signal,
         delivery: None,
+        is_repeated: false,
     }
 }
 
@@ -567,6 +569,7 @@ fn page() -> String {
             ]);
         }
     }
+    page.push_str(&crate::compaction::machine_section());
     page
 }
 

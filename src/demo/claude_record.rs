@@ -34,6 +34,11 @@ impl Writer {
                 // Streamed parts of one answer carry no usage of their own here.
                 vec![self.assistant(at, &call, 0), self.user(at, &result, json!({}))]
             }
+            Record::Notice { text } => vec![self.linked(
+                at,
+                json!({"type": "system", "subtype": "informational", "isMeta": false, "level": "warning",
+                    "content": text}),
+            )],
             Record::Local { text } => vec![self.linked(
                 at,
                 json!({"type": "system", "subtype": "local_command", "isMeta": false, "level": "info",

@@ -41,9 +41,10 @@ impl Writer {
                     "arguments": input.to_string()});
                 lines.push(self.line(at, "response_item", &call));
             }
+            Record::Notice { .. } => {}
             Record::Local { text } => {
-                let complete =
-                    json!({"type": "task_complete", "turn_id": at.prompt_id, "error": text});
+                let complete = json!({"type": "task_complete", "turn_id": at.prompt_id,
+                        "error": {"message": text, "codex_error_info": "other"}});
                 lines.push(self.line(at, "event_msg", &complete));
             }
             Record::Interrupted => {

@@ -6,6 +6,7 @@ use super::entry::Entry;
 use super::key::Key;
 use super::menu::{self, Command, Submitted};
 use super::options::Like;
+use super::record::Record;
 use super::turn;
 
 /// So many plain characters in one batch are a paste to Claude: an Enter among them is a new line.
@@ -295,7 +296,10 @@ impl Agent {
                 self.command(command, &focus);
             }
             Submitted::Unknown(name) => {
-                self.print(Entry::Error(format!("Unknown command: /{name}")));
+                let text = format!("Unknown command: /{name}");
+                self.effects
+                    .push(Effect::Record(Record::Notice { text: text.clone() }));
+                self.print(Entry::Error(text));
             }
         }
     }

@@ -22,6 +22,10 @@ pub(super) enum Record {
         name: String,
         input: Value,
     },
+    /// What the client has to say; only some families keep it.
+    Notice {
+        text: String,
+    },
     /// A local command's outcome.
     Local {
         text: String,

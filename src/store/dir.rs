@@ -181,7 +181,8 @@ impl Dir {
             Err(error) if error.is_missing() => return Ok(None),
             Err(error) => return Err(error),
         };
-        let mut bytes = Vec::new();
+        // Most files are smaller than this, and then read at once.
+        let mut bytes = Vec::with_capacity(4096);
         file.take(limit + 1)
             .read_to_end(&mut bytes)
             .map_err(self.io("read", name))?;

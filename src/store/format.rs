@@ -44,6 +44,14 @@ pub const VERSIONS: Format = Format {
     name: "harn-versions",
     version: 1,
 };
+pub const AUTOMATIC: Format = Format {
+    name: "harn-automatic",
+    version: 1,
+};
+pub const RECEIPT: Format = Format {
+    name: "harn-receipt",
+    version: 1,
+};
 
 #[derive(Serialize, Deserialize)]
 struct Marked<T> {

@@ -18,6 +18,7 @@ pub const PREVIOUS_STATE_FILE: &str = "state.previous.json";
 pub const DAMAGED_STATE_FILE: &str = "state.damaged.json";
 pub const ROLLING_FILE: &str = "rolling.json";
 pub const SPOOL_DIR: &str = "spool";
+pub const SEEN_FILE: &str = "seen";
 pub const BRIEFING_FILE: &str = "briefing.md";
 /// The work for a fresh session, written when a compaction failed.
 pub const HANDOFF_FILE: &str = "handoff.md";

@@ -4,11 +4,14 @@
 //! `supervisor/`; the pure rooms never see a file.
 
 pub mod dir;
+pub mod foreign;
 pub mod format;
 pub mod home;
 pub mod index;
 pub mod layout;
 pub mod log;
+pub mod receipt;
+pub mod seen;
 pub mod session;
 
 pub use dir::{Dir, DirError};

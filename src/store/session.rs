@@ -11,8 +11,8 @@ use super::dir::{Dir, DirError, Durability, Lock};
 use super::format::{self, Read};
 use super::layout::{
     BRIEFING_FILE, CAPSULES_DIR, DAMAGED_STATE_FILE, EVENTS_FILE, HANDOFF_FILE, LOCK_FILE,
-    PREVIOUS_STATE_FILE, ROLLING_FILE, SPOOL_DIR, STATE_FILE, capsule_file, generation_of,
-    session_key,
+    PREVIOUS_STATE_FILE, ROLLING_FILE, SEEN_FILE, SPOOL_DIR, STATE_FILE, capsule_file,
+    generation_of, session_key,
 };
 use crate::event::SessionId;
 
@@ -195,13 +195,14 @@ impl SessionStore {
 
 /// Removes a session's directory, unless somebody holds its lock or it holds anything that is not harn's.
 pub fn remove(context: &Dir, session: &SessionId, patience: Duration) -> Result<(), DirError> {
-    const FILES: [&str; 8] = [
+    const FILES: [&str; 9] = [
         HANDOFF_FILE,
         BRIEFING_FILE,
         DAMAGED_STATE_FILE,
         EVENTS_FILE,
         PREVIOUS_STATE_FILE,
         ROLLING_FILE,
+        SEEN_FILE,
         STATE_FILE,
         LOCK_FILE,
     ];

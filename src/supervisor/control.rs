@@ -5,6 +5,7 @@
 //! Unknown, oversized and slow requests get an error and nothing else happens.
 
 use std::io::{self, Read as _, Write as _};
+use std::net::Shutdown;
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -37,6 +38,8 @@ const CONNECTIONS: usize = 16;
 const LOOK: Duration = Duration::from_millis(100);
 /// Inherited by everything below a run.
 const RUN_ID: &str = "HARN_RUN_ID";
+/// Blocks of a refused request that are read and dropped.
+const DRAIN_BLOCKS: u32 = 256;
 /// Longest wait that is granted, in milliseconds.
 const WAIT_MS: u64 = 24 * 3_600 * 1_000;
 
@@ -196,6 +199,7 @@ fn serve(stream: &UnixStream, server: &Server) -> io::Result<()> {
         Ok(request) => request,
         Err(why) => {
             fail(stream, &why);
+            drain(stream);
             return Ok(());
         }
     };
@@ -302,6 +306,17 @@ fn fail(stream: &UnixStream, why: &str) {
     };
     if let Err(error) = line.send(stream) {
         tracing::debug!(%error, why, "a request was refused");
+    }
+}
+
+/// What is left unread would take the answer with it when the connection is closed.
+fn drain(mut stream: &UnixStream) {
+    let is_closed =
+        stream.shutdown(Shutdown::Write).is_ok() && stream.set_read_timeout(Some(LOOK)).is_ok();
+    let mut block = [0; 4096];
+    let mut left = DRAIN_BLOCKS;
+    while is_closed && left > 0 && matches!(stream.read(&mut block), Ok(count) if count > 0) {
+        left -= 1;
     }
 }
 

@@ -1,27 +1,30 @@
 //! Follows an owned run's session and keeps the overlay up to date: a thread beside the byte path that may wait for the disk.
 //!
-//! Facts come from the event log only, read by offset. It looks once a second while the terminal is busy, once a minute while
-//! something on show grows older, and not at all otherwise. The host tells it what happens through a bounded queue and never
-//! waits; nothing depends on it.
+//! Facts come from the event log, read by offset, and the meter's from the harness's own record as well, of which the system
+//! tells when it grows; where it does not, the looks are all there is. It looks once a second while the terminal is busy, once a
+//! minute while something on show grows older, and not at all otherwise. The host tells it what happens through a bounded
+//! queue and never waits; nothing depends on it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::run::RunDir;
-use super::status::{self, Facts, HOOKS_PATIENCE_MS, Hooks, Usage};
+use super::status::{self, Facts, HOOKS_PATIENCE_MS, Hooks};
 use crate::continuity::State;
 use crate::continuity::capsule::Capsule;
 use crate::continuity::snapshot::{Head, RepoState};
-use crate::event::{HarnessId, RunId, SessionId, Timestamp};
+use crate::event::{Event, EventBody, HarnessId, RunId, SessionId, Timestamp};
 use crate::repo;
 use crate::store::dir::DirError;
 use crate::store::index;
 use crate::store::{Layout, SessionStore, log};
+use crate::telemetry::Fact;
 use crate::terminal::overlay::{Line, Notice, Part, Poster, Tone};
 use crate::terminal::{Action, spawn_deaf};
+use crate::watch::Bell;
 
 /// Between two looks while the terminal is busy.
 const BUSY: Duration = Duration::from_secs(1);
@@ -54,6 +57,17 @@ pub struct Means {
     pub now: fn() -> Timestamp,
     /// Saves a checkpoint of this session, and says in one line how it went.
     pub checkpoint: Box<dyn Fn(&SessionId) -> String + Send>,
+    /// What the harness's own record of this session has gained since the last call; none while there is none.
+    pub record: RecordReader,
+}
+
+type RecordReader = Box<dyn FnMut(&SessionId) -> Option<Gained> + Send>;
+
+/// News of a harness's own record.
+#[derive(Debug)]
+pub struct Gained {
+    pub path: PathBuf,
+    pub facts: Vec<Fact>,
 }
 
 enum Message {
@@ -64,8 +78,8 @@ enum Message {
 /// The host's end.
 #[derive(Debug)]
 pub struct Follower {
-    messages: SyncSender<Message>,
-    signs: Arc<Signs>,
+    /// The one strong handle: the thread goes when it goes.
+    sign: Arc<Sign>,
 }
 
 /// What host and follower tell each other without a message.
@@ -77,11 +91,34 @@ struct Signs {
     is_asleep: AtomicBool,
 }
 
+/// How the follower is told that there may be something to see.
+#[derive(Debug)]
+struct Sign {
+    messages: SyncSender<Message>,
+    signs: Arc<Signs>,
+}
+
+impl Sign {
+    fn stir(&self) {
+        self.signs.is_busy.store(true, Ordering::Relaxed);
+        if self.signs.is_asleep.load(Ordering::Relaxed)
+            && self.signs.is_asleep.swap(false, Ordering::Relaxed)
+            && self.messages.try_send(Message::Stirred).is_err()
+        {
+            tracing::trace!("follower not woken");
+        }
+    }
+}
+
 impl Follower {
     /// Starts the thread. It goes when this end does, and keeps nothing waiting.
     pub fn start(followed: Followed, means: Means, poster: Poster) -> std::io::Result<Self> {
         let (messages, received) = sync_channel(QUEUE);
         let signs = Arc::new(Signs::default());
+        let sign = Arc::new(Sign {
+            messages,
+            signs: Arc::clone(&signs),
+        });
         let mut watch = Watch {
             followed,
             means,
@@ -91,25 +128,20 @@ impl Follower {
             is_deaf: false,
             head: None,
             looks_since_head: 0,
-            usage: None,
+            sign: Arc::downgrade(&sign),
+            bell: None,
         };
         spawn_deaf("follower", move || watch.run(&received))?;
-        Ok(Self { messages, signs })
+        Ok(Self { sign })
     }
 
     /// The terminal is busy.
     pub fn stir(&self) {
-        self.signs.is_busy.store(true, Ordering::Relaxed);
-        if self.signs.is_asleep.load(Ordering::Relaxed)
-            && self.signs.is_asleep.swap(false, Ordering::Relaxed)
-            && self.messages.try_send(Message::Stirred).is_err()
-        {
-            tracing::trace!("follower not woken");
-        }
+        self.sign.stir();
     }
 
     pub fn ask(&self, action: Action) {
-        if self.messages.try_send(Message::Asked(action)).is_err() {
+        if self.sign.messages.try_send(Message::Asked(action)).is_err() {
             tracing::debug!("follower does not listen");
         }
     }
@@ -125,8 +157,9 @@ struct Watch {
     is_deaf: bool,
     head: Option<Head>,
     looks_since_head: u32,
-    /// Nothing tells it yet.
-    usage: Option<Usage>,
+    sign: Weak<Sign>,
+    /// The record that is watched.
+    bell: Option<(PathBuf, Bell)>,
 }
 
 /// The session that speaks for the run.
@@ -145,6 +178,7 @@ impl Watch {
             if let Err(error) = self.look() {
                 tracing::debug!(%error, "session not read");
             }
+            self.read_record();
             self.post();
             let wait = if looks > 0 {
                 Some(BUSY)
@@ -202,12 +236,40 @@ impl Watch {
                 self.looks_since_head = 0;
             }
             for event in &batch.events {
-                session.state.apply(&event.body, event.at);
+                session.apply(event);
             }
             if batch.next_offset <= session.offset {
                 return Ok(());
             }
             session.offset = batch.next_offset;
+        }
+    }
+
+    /// Reads the harness's own record, which grows between two hooks as well.
+    fn read_record(&mut self) {
+        let Some(session) = &mut self.session else {
+            return;
+        };
+        let Some(gained) = (self.means.record)(&session.id) else {
+            return;
+        };
+        let now = (self.means.now)();
+        for fact in &gained.facts {
+            session.state.context.take(fact, now);
+        }
+        if self
+            .bell
+            .as_ref()
+            .is_none_or(|(watched, _)| *watched != gained.path)
+        {
+            let sign = Weak::clone(&self.sign);
+            let ring = move || {
+                if let Some(sign) = sign.upgrade() {
+                    sign.stir();
+                }
+            };
+            let bell = Bell::on_file(&gained.path, ring);
+            self.bell = Some((gained.path, bell));
         }
     }
 
@@ -228,7 +290,6 @@ impl Watch {
             adapter: &self.followed.adapter,
             hooks: self.hooks(now),
             state: self.session.as_ref().map(|session| &session.state),
-            usage: self.usage.as_ref(),
             head: self.head.as_ref(),
             saved_head: saved.and_then(|(_, head)| head.as_ref()),
             now,
@@ -290,6 +351,21 @@ impl Watch {
 }
 
 impl Session {
+    /// Folds an event. A sample that is older than what was read of the record meanwhile is no news.
+    fn apply(&mut self, event: &Event) {
+        if let EventBody::ContextSampled(sample) = &event.body
+            && self
+                .state
+                .context
+                .current
+                .as_ref()
+                .is_some_and(|current| current.at > sample.at)
+        {
+            return;
+        }
+        self.state.apply(&event.body, event.at);
+    }
+
     fn read_saved_head(&mut self) {
         let generation = self
             .state

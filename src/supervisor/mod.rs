@@ -6,4 +6,5 @@ pub mod ownership;
 pub mod pilot;
 pub mod run;
 pub mod status;
+pub mod threshold;
 pub mod version;

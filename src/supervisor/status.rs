@@ -3,6 +3,7 @@
 use crate::continuity::state::{Phase, State};
 use crate::continuity::{BytePath, snapshot::Branch, snapshot::Head};
 use crate::event::{HarnessId, Timestamp};
+use crate::telemetry::{Absent, Meter, SampleSource, WindowBasis};
 use crate::terminal::overlay::{Line, Part, Tone};
 
 /// Hooks that are wired speak at the start; after this long something is wrong with them.
@@ -11,14 +12,6 @@ pub const HOOKS_PATIENCE_MS: u64 = 30_000;
 const BAR_CELLS: u64 = 10;
 /// Percent of the window from which the bar warns.
 const FULL_PERCENT: u64 = 80;
-
-/// Tokens in use.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Usage {
-    pub used: u64,
-    pub window: Option<u64>,
-    pub source: String,
-}
 
 /// Whether the harness's hooks reach harn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +34,6 @@ pub struct Facts<'a> {
     pub hooks: Hooks<'a>,
     /// None until a session speaks for the run.
     pub state: Option<&'a State>,
-    pub usage: Option<&'a Usage>,
     pub head: Option<&'a Head>,
     /// HEAD as the newest checkpoint has it.
     pub saved_head: Option<&'a Head>,
@@ -52,7 +44,11 @@ pub struct Facts<'a> {
 pub fn line(facts: &Facts<'_>) -> Line {
     let mut parts = vec![headline(facts)];
     parts.extend(warning(facts));
-    parts.extend(usage(facts.usage));
+    parts.extend(
+        facts
+            .state
+            .map_or_else(unknown_usage, |state| usage(&state.context)),
+    );
     if let Some(state) = facts.state {
         parts.push(checkpoint(state, facts.now));
         if state.compactions > 0 {
@@ -91,22 +87,40 @@ fn warning(facts: &Facts<'_>) -> Option<Part> {
     }
 }
 
-fn usage(usage: Option<&Usage>) -> Vec<Part> {
-    let Some(usage) = usage else {
-        return vec![Part::new("context ?", Tone::Plain, 3)];
+fn unknown_usage() -> Vec<Part> {
+    vec![Part::new("context ?", Tone::Plain, 3)]
+}
+
+/// Tokens in use of the window, who says so, and the same as a bar.
+fn usage(meter: &Meter) -> Vec<Part> {
+    let sample = meter.current.as_ref();
+    let Some((sample, used)) = sample.and_then(|sample| Some((sample, sample.used_tokens?))) else {
+        if meter.absent == Absent::Compacted {
+            return vec![Part::new("context ? (compacted)", Tone::Plain, 3)];
+        }
+        return unknown_usage();
     };
-    let used = tokens(usage.used);
-    let Some(window) = usage.window.filter(|window| *window > 0) else {
-        let text = format!("{used}/? ({})", usage.source);
+    let source = match sample.source {
+        SampleSource::Statusline => "statusline",
+        SampleSource::Transcript => "transcript",
+    };
+    let Some(window) = sample.window_tokens.filter(|window| window.0 > 0) else {
+        let text = format!("{}/? ({source})", tokens(used.0));
         return vec![Part::new(text, Tone::Plain, 3)];
     };
-    let percent = usage.used.saturating_mul(100) / window;
+    let percent = used.0.saturating_mul(100) / window.0;
     let tone = if percent >= FULL_PERCENT {
         Tone::Warning
     } else {
         Tone::Plain
     };
-    let text = format!("{used}/{} ({})", tokens(window), usage.source);
+    // A window that is guessed from the model's name is said to be one.
+    let guess = if sample.window == WindowBasis::Inferred {
+        "~"
+    } else {
+        ""
+    };
+    let text = format!("{}/{guess}{} ({source})", tokens(used.0), tokens(window.0));
     vec![Part::new(text, tone, 3), Part::new(bar(percent), tone, 5)]
 }
 
@@ -175,7 +189,8 @@ fn repository(head: Option<&Head>, saved: Option<&Head>) -> Option<Part> {
 mod tests {
     use super::*;
     use crate::continuity::state::CapsuleRef;
-    use crate::event::CheckpointTrigger;
+    use crate::event::{CheckpointTrigger, Tokens};
+    use crate::telemetry::{Confidence, ContextSample};
 
     fn shown(facts: &Facts<'_>, cols: u16) -> String {
         String::from_utf8(line(facts).row(cols, false)).unwrap()
@@ -192,6 +207,38 @@ mod tests {
         }
     }
 
+    fn sample(used: u64, window: WindowBasis) -> ContextSample {
+        ContextSample {
+            used_tokens: Some(Tokens(used)),
+            window_tokens: (window != WindowBasis::Unknown).then_some(Tokens(200_000)),
+            window,
+            used_percent: None,
+            source: SampleSource::Statusline,
+            confidence: Confidence::Reported,
+            model: None,
+            at: at(1),
+            mismatch: None,
+        }
+    }
+
+    #[test]
+    fn meter_is_shown_as_far_as_it_is_known() {
+        let shown = |meter: &Meter| {
+            let texts: Vec<String> = usage(meter).into_iter().map(|part| part.text).collect();
+            texts.join(" ")
+        };
+        let mut meter = Meter::default();
+        assert_eq!(shown(&meter), "context ?");
+        meter.apply(&sample(15_000, WindowBasis::Reported));
+        assert_eq!(shown(&meter), "15k/200k (statusline) [#---------]");
+        meter.apply(&sample(15_000, WindowBasis::Inferred));
+        assert_eq!(shown(&meter), "15k/~200k (statusline) [#---------]");
+        meter.apply(&sample(900, WindowBasis::Unknown));
+        assert_eq!(shown(&meter), "900/? (statusline)");
+        meter.compacted(at(2));
+        assert_eq!(shown(&meter), "context ? (compacted)");
+    }
+
     #[test]
     fn unknown_is_said_to_be_unknown() {
         let adapter = HarnessId::new("demo".to_owned());
@@ -199,7 +246,6 @@ mod tests {
             adapter: &adapter,
             hooks: Hooks::Silent { for_ms: 29_999 },
             state: None,
-            usage: None,
             head: None,
             saved_head: None,
             now: at(0),
@@ -226,12 +272,7 @@ mod tests {
     #[test]
     fn a_long_session_is_told_in_full_and_the_heart_of_it_in_60_columns() {
         let adapter = HarnessId::new("demo".to_owned());
-        let usage = Usage {
-            used: 152_340,
-            window: Some(200_000),
-            source: "statusline".to_owned(),
-        };
-        let state = State {
+        let mut state = State {
             compactions: 2,
             capsule: Some(CapsuleRef {
                 id: "x".to_owned(),
@@ -243,11 +284,11 @@ mod tests {
             }),
             ..State::default()
         };
+        state.context.apply(&sample(152_340, WindowBasis::Reported));
         let facts = Facts {
             adapter: &adapter,
             hooks: Hooks::Seen,
             state: Some(&state),
-            usage: Some(&usage),
             head: Some(&head("b")),
             saved_head: Some(&head("a")),
             now: at(14),

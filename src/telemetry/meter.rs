@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::sample::{
-    Boundary, Confidence, ContextSample, Mismatch, Reading, SampleSource, WindowBasis,
+    Boundary, Confidence, ContextSample, Fact, Mismatch, Reading, SampleSource, WindowBasis,
 };
 use crate::event::{CompactionTrigger, Timestamp, Tokens};
 
@@ -198,6 +198,21 @@ impl Meter {
         match reading.sizes.iter().find(|size| **size >= used.0) {
             Some(size) => (Some(Tokens(*size)), WindowBasis::Inferred, mismatch),
             None => (None, WindowBasis::Unknown, mismatch),
+        }
+    }
+
+    /// Takes what a record says without recording it: for somebody who only looks.
+    pub fn take(&mut self, fact: &Fact, now: Timestamp) {
+        match fact {
+            Fact::Reading(reading) => match self.offer(reading, now) {
+                Some(sample) => self.apply(&sample),
+                None => self.confirm(reading, now),
+            },
+            Fact::Boundary(boundary) if self.is_news(boundary, now) => {
+                let at = boundary.at.unwrap_or(now).min(now);
+                self.boundary(boundary.trigger, boundary.before, at);
+            }
+            Fact::Boundary(_) | Fact::Model(_) => {}
         }
     }
 

@@ -23,6 +23,11 @@ use super::size::Size;
 use super::tty::Tty;
 use super::typist::{Typed, Typing, Typist};
 
+/// A read of so many bytes is likely followed by more, which is then tried for without a poll; so often at most, because keys
+/// and signals wait meanwhile.
+const FLOOD_BYTES: usize = 2048;
+const FLOOD_READS: usize = 4;
+
 pub(super) struct Bridge {
     pub(super) tty: Tty,
     pub(super) pty: Pty,
@@ -298,26 +303,39 @@ impl Bridge {
         if !ready.tty_output.is_empty() {
             self.write_output(tell);
         }
-        if self.output.is_empty() && self.is_pty_open && !ready.pty.is_empty() {
-            self.read_output();
+        if ready.pty.is_empty() {
+            return;
+        }
+        for _ in 0..FLOOD_READS {
+            if !self.output.is_empty() || !self.is_pty_open {
+                return;
+            }
+            let count = self.read_output();
             // One that may block is asked by the next poll.
             if self.tty.is_nonblocking() || !self.is_tty_open {
                 self.write_output(tell);
             }
+            if count < FLOOD_BYTES {
+                return;
+            }
         }
     }
 
-    /// One read a turn: gathering more before the write only makes the program and the terminal wait for each other.
-    fn read_output(&mut self) {
+    /// One read for one write: gathering more before the write only makes the program and the terminal wait for each other.
+    fn read_output(&mut self) -> usize {
         match self.pty.read(self.output.room()) {
             Ok(0) => self.is_pty_open = false,
-            Ok(count) => self.output.fill(count),
+            Ok(count) => {
+                self.output.fill(count);
+                return count;
+            }
             Err(error) if is_passing(&error) => {}
             Err(error) => {
                 tracing::warn!(%error, "reading the PTY");
                 self.is_pty_open = false;
             }
         }
+        0
     }
 
     fn write_output(&mut self, tell: &mut dyn FnMut(HostEvent<'_>)) {

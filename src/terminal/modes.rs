@@ -90,16 +90,18 @@ impl Modes {
 
     pub(super) fn observe(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
-        while let Some((&byte, after)) = rest.split_first() {
-            // Plain text and parameters are most of what there is, so they are taken in one go.
+        while !rest.is_empty() {
             if self.place == Place::Ground {
-                let Some(at) = rest.iter().position(|byte| *byte == 0x1b) else {
+                let Some(at) = self.skip(rest) else {
                     return;
                 };
                 self.place = Place::Escape;
                 rest = rest.get(at + 1..).unwrap_or_default();
                 continue;
             }
+            let Some((&byte, after)) = rest.split_first() else {
+                return;
+            };
             if self.place == Place::Sequence {
                 let count = rest
                     .iter()
@@ -116,6 +118,31 @@ impl Modes {
             }
             self.take(byte);
             rest = after;
+        }
+    }
+
+    /// Most of what there is, in one go: text, and whole sequences that change no mode. Where the first other one begins.
+    fn skip(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut from = 0;
+        loop {
+            let rest = bytes.get(from..)?;
+            let at = from + memchr::memchr(0x1b, rest)?;
+            let Some([0x1b, b'[', parameters @ ..]) = bytes.get(at..) else {
+                return Some(at);
+            };
+            let count = parameters
+                .iter()
+                .take_while(|byte| (b'0'..=b';').contains(*byte))
+                .count();
+            match parameters.get(count) {
+                Some(b'm') => {
+                    let is_plain = matches!(parameters, [b'm', ..] | [b'0', b'm', ..]);
+                    self.touch(RENDITION, !is_plain);
+                }
+                Some(0x40..=0x7e) if parameters.get(count) != Some(&b'r') => {}
+                _ => return Some(at),
+            }
+            from = at + count + 3;
         }
     }
 
@@ -396,6 +423,33 @@ mod tests {
         let expected =
             "\x1b[?2026l\x1b[<1u\x1b[?1049l\x1b[?2004l\x1b[?1006l\x1b[?1004l\x1b[?1003l\x1b[?25h";
         assert_eq!(undo_of(left), expected);
+    }
+
+    /// Alone, each of them leaves one thing to do, and nothing once the program has done it.
+    #[test]
+    fn each_thing_a_program_switches_on_is_undone_by_itself() {
+        let mut cases: Vec<(String, String)> = SET_STAYS
+            .into_iter()
+            .chain([SIZE_REPORTS])
+            .map(|mode| (format!("\x1b[?{mode}h"), format!("\x1b[?{mode}l")))
+            .collect();
+        cases.extend(RESET_STAYS.map(|mode| (format!("\x1b[?{mode}l"), format!("\x1b[?{mode}h"))));
+        cases.extend(ALTERNATE.map(|mode| (format!("\x1b[?{mode}h"), format!("\x1b[?{mode}l"))));
+        let others = [
+            ("\x1b[>1u", "\x1b[<1u"),
+            ("\x1b[=5;1u", "\x1b[=0u"),
+            ("\x1b[>4;2m", "\x1b[>4;0m"),
+            ("\x1b[1;20r", "\x1b7\x1b[r\x1b8"),
+            ("\x1b[5 q", "\x1b[0 q"),
+            ("\x1b=", "\x1b>"),
+            ("\x1b[38;2;1;2;3m", "\x1b[0m"),
+        ];
+        cases.extend(others.map(|(on, off)| (on.to_owned(), off.to_owned())));
+        assert_eq!(cases.len(), 28);
+        for (on, off) in cases {
+            assert_eq!(undo_of(on.as_bytes()), off, "{on:?}");
+            assert_eq!(undo_of(format!("{on}{off}").as_bytes()), "", "{on:?}");
+        }
     }
 
     #[test]

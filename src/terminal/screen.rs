@@ -17,8 +17,11 @@ use super::size::Size;
 
 /// Bytes that may wait. More than a full repaint of any screen; in a flood most of it is soon painted over anyway.
 const BACKLOG_BYTES: usize = 256 * 1024;
-/// The model works in strides: in a flood it would otherwise take the byte path's processor.
+/// The model works in strides: in a flood it would otherwise take the byte path's processor. Once it has lost something, what
+/// is painted meanwhile is soon painted over, so it waits longer and then looks at the newest only.
 const STRIDE: Duration = Duration::from_millis(20);
+const FLOOD_STRIDE: Duration = Duration::from_millis(120);
+const FLOOD_BYTES: usize = 64 * 1024;
 /// Stands for a cell whose content was lost; a private character that no program draws a screen with.
 const UNKNOWN: char = '\u{10ffd}';
 /// vt100 is unsound below two cells a side.
@@ -183,7 +186,7 @@ impl ScreenFeed {
         if queue.has_lost || queue.bytes.len() + bytes.len() > BACKLOG_BYTES {
             // The newest of a flood is what is left on the screen.
             queue.has_lost = true;
-            if bytes.len() > BACKLOG_BYTES / 2 || queue.bytes.len() > BACKLOG_BYTES / 2 {
+            if bytes.len() > BACKLOG_BYTES / 2 || queue.bytes.len() > FLOOD_BYTES {
                 queue.bytes.clear();
             }
         }
@@ -232,7 +235,11 @@ fn keep(shared: &Shared) {
         let size = queue.size.take();
         let has_lost = std::mem::take(&mut queue.has_lost);
         std::mem::swap(&mut queue.bytes, &mut bytes);
-        let start = if has_lost { place(&bytes) } else { Some(0) };
+        let start = if has_lost {
+            place(&bytes, bytes.len().saturating_sub(FLOOD_BYTES))
+        } else {
+            Some(0)
+        };
         // Until the program says where it goes nobody knows where its text lands.
         queue.has_lost = start.is_none();
         drop(queue);
@@ -251,19 +258,18 @@ fn keep(shared: &Shared) {
         if bytes.capacity() > BACKLOG_BYTES / 4 {
             bytes = Vec::new();
         }
-        thread::sleep(STRIDE);
+        thread::sleep(if has_lost { FLOOD_STRIDE } else { STRIDE });
     }
 }
 
-/// The first sequence that goes to a place of the screen whatever was before.
-fn place(bytes: &[u8]) -> Option<usize> {
-    let mut from = 0;
-    while let Some(at) = bytes
-        .get(from..)?
-        .windows(2)
-        .position(|pair| pair == b"\x1b[")
-    {
+/// The first sequence from here on that goes to a place of the screen whatever was before.
+fn place(bytes: &[u8], mut from: usize) -> Option<usize> {
+    while let Some(at) = memchr::memchr(0x1b, bytes.get(from..)?) {
         let start = from + at;
+        if bytes.get(start + 1) != Some(&b'[') {
+            from = start + 1;
+            continue;
+        }
         let rest = bytes.get(start + 2..)?;
         let count = rest
             .iter()

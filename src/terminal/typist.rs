@@ -165,13 +165,14 @@ impl Typist {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::clock;
     use super::*;
 
     const LIMIT: Duration = Duration::from_millis(500);
 
     fn holding() -> (Typist, Instant) {
         let mut typist = Typist::default();
-        let now = Instant::now();
+        let now = clock::now();
         let order = Typing::Hold {
             text: b"/compact".to_vec(),
             undo: b"\x7f".repeat(8),
@@ -236,12 +237,12 @@ mod tests {
             let mut typist = Typist::default();
             assert_eq!(typist.user(open), None);
             let write = Typing::Write(b"x".to_vec());
-            let taken = typist.take(write, Instant::now());
+            let taken = typist.take(write, clock::now());
             assert_eq!(taken, (Vec::new(), Typed::Busy), "{open:?}");
         }
         let mut typist = Typist::default();
         typist.user(b"\x1b[200~whole\x1b[201~");
-        let taken = typist.take(Typing::Write(b"x".to_vec()), Instant::now());
+        let taken = typist.take(Typing::Write(b"x".to_vec()), clock::now());
         assert_eq!(taken, (b"x".to_vec(), Typed::Done));
     }
 

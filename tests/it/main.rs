@@ -1,13 +1,17 @@
 //! Tests of the binary and of what needs a real repository or a real PTY; one file a command.
 #![cfg(test)]
 
+mod adapter;
+mod compact;
 mod context;
 mod demo;
 mod docs;
 mod doctor;
+mod examples;
 mod graph;
 mod hook;
 mod identity;
+mod install;
 mod layering;
 mod note;
 mod packaging;
@@ -18,5 +22,6 @@ mod sessions;
 mod support;
 mod telemetry;
 mod trust;
+mod twice;
 mod watch;
 mod wiring;

@@ -271,6 +271,36 @@ fn a_compaction_ends_what_was_measured_before_it() {
     );
 }
 
+#[test]
+fn what_one_session_learnt_of_a_model_is_shown_in_the_next() {
+    let env = TestEnv::new();
+    env.git_init();
+    for (id, before) in [("s0", 150_000), ("s1", 160_000)] {
+        let session = Session::named(&env, id);
+        let path = env.root().join(format!("{id}.jsonl"));
+        append(&path, reply(id, before));
+        session.quiet(
+            "SessionStart",
+            &json!({"transcript_path": path, "source": "startup"}),
+        );
+        stop(&session, &path);
+        let boundary = json!({"parentUuid": null, "type": "system", "subtype": "compact_boundary", "sessionId": id,
+            "timestamp": moment(), "compactMetadata": {"trigger": "auto", "preTokens": before}});
+        append(&path, format!("{boundary}\n"));
+        append(&path, reply(id, 20_000));
+        stop(&session, &path);
+    }
+    let range = json!({"least_tokens": 150_000, "most_tokens": 160_000, "seen": 2});
+    assert_eq!(status(&env)["meter"]["automatic"], range);
+    let text = env
+        .run(env.harn(["context", "status", "--session", "s1"]), b"")
+        .out();
+    assert!(
+        text.contains("compacted by itself at 150k to 160k (2 times)"),
+        "{text}"
+    );
+}
+
 /// A person with a status line of their own, and a bridge before it.
 fn person(command: &str) -> TestEnv {
     let env = TestEnv::new();

@@ -236,7 +236,7 @@ fn settings_of_a_persons_own_flag_stay_in_force_in_each_form() {
 }
 
 /// One turn in which the agent reads `notes.txt` and changes it.
-fn edit_notes(sandbox: &Sandbox, session: &Session<'_>) {
+pub(crate) fn edit_notes(sandbox: &Sandbox, session: &Session<'_>) {
     let file = sandbox.env.project().join("notes.txt");
     let edit = json!({"file_path": file, "old_string": "first", "new_string": "changed"});
     sandbox.model().script(|script| {
@@ -255,8 +255,14 @@ fn read_notes(sandbox: &Sandbox) -> Reply {
     Reply::Tools(vec![("Read".to_owned(), json!({"file_path": file}))])
 }
 
-/// One compaction, one capsule of it with the facts of the moment, one briefing, the person's own things untouched.
+/// The same, and the person's own things untouched.
 fn assert_kept(sandbox: &Sandbox, trigger: &str, request: &str) {
+    assert_kept_by(sandbox, trigger, request);
+    assert_left_alone(sandbox, " M notes.txt");
+}
+
+/// One compaction, one capsule of it with the facts of the moment, one briefing, and the person's own hooks ran.
+pub(crate) fn assert_kept_by(sandbox: &Sandbox, trigger: &str, request: &str) {
     assert_eq!(boundaries(&sandbox.transcript(SESSION)), [trigger]);
     let capsules = sandbox.capsules(SESSION);
     assert_eq!(names(&capsules), ["000001.json"]);
@@ -308,7 +314,6 @@ fn assert_kept(sandbox: &Sandbox, trigger: &str, request: &str) {
             "user:SessionStart:compact"
         ]
     );
-    assert_left_alone(sandbox, " M notes.txt");
 }
 
 /// The person's files are as they were, no settings of harn's lie about, and git sees only the agent's own work.
@@ -322,7 +327,7 @@ fn names(capsules: &[(String, Value)]) -> Vec<&str> {
     capsules.iter().map(|(name, _)| name.as_str()).collect()
 }
 
-fn event_types(sandbox: &Sandbox, session: &str) -> Vec<String> {
+pub(crate) fn event_types(sandbox: &Sandbox, session: &str) -> Vec<String> {
     let events = sandbox.events(session);
     events
         .iter()

@@ -9,12 +9,15 @@ mod baseline;
 mod claude_code;
 mod client;
 mod codex;
+mod compact;
+mod install;
 mod kept;
 mod keys;
 mod overlay;
 mod record;
 mod sandbox;
 mod session;
+mod stop;
 #[path = "../it/support/mod.rs"]
 mod support;
 mod telemetry;

@@ -85,6 +85,11 @@ impl Sandbox {
         &self.head
     }
 
+    /// The folders that everything in this environment looks for programs in.
+    pub(crate) fn path() -> String {
+        program_path()
+    }
+
     /// The client itself.
     pub(crate) fn claude<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = self.env.command("claude");
@@ -97,6 +102,14 @@ impl Sandbox {
         let mut command = self.env.harn(["run", "--", "claude", "--model", MODEL]);
         command.args(args);
         command
+    }
+
+    /// Changes the client's own state file, before it starts.
+    pub(crate) fn edit_state(&self, edit: impl FnOnce(&mut Value)) {
+        let path = self.env.home().join(".claude.json");
+        let mut state = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        edit(&mut state);
+        self.env.write(path, state.to_string());
     }
 
     /// Puts harn's hooks into the project's local settings, where every session in it finds them.
@@ -190,11 +203,13 @@ fn hooks(owner: &str) -> Value {
     })
 }
 
+fn program_path() -> String {
+    let clients = client::bin_dir();
+    format!("{}:/usr/local/bin:/usr/bin:/bin", clients.display())
+}
+
 fn variables(url: &str) -> Vec<(&'static str, String)> {
-    let path = format!(
-        "{}:/usr/local/bin:/usr/bin:/bin",
-        client::bin_dir().display()
-    );
+    let path = program_path();
     let switched_on = [
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
         "CLAUDE_CODE_DISABLE_AGENT_VIEW",

@@ -17,7 +17,7 @@ use super::support::Pty;
 /// Far beyond any sound run; only a fault reaches it.
 pub(crate) const LIMIT: Duration = Duration::from_secs(40);
 pub(crate) const ROWS: u16 = 40;
-const COLS: u16 = 140;
+pub(crate) const COLS: u16 = 140;
 
 /// What a person can be asked on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,10 +83,59 @@ impl<'a> Session<'a> {
         self.wait_box("an empty prompt box after the compaction", "");
     }
 
+    /// Waits until this stands on the screen.
+    pub(crate) fn wait_screen(&self, text: &str) {
+        self.pty
+            .wait_for(text, LIMIT, |screen| screen.contains(text));
+    }
+
     /// Types without sending.
     pub(crate) fn draft(&self, text: &str) {
         self.pty.send(text.as_bytes());
         self.wait_box("what was typed in the prompt box", text);
+    }
+
+    /// Types a prompt and sends it, without waiting for what comes of it.
+    pub(crate) fn send(&self, text: &str) {
+        self.submit(text);
+    }
+
+    /// A turn that leaves a command running in the background.
+    pub(crate) fn prompt_in_background(&self, command: &str) {
+        let input = serde_json::json!({"command": command, "description": "wait", "run_in_background": true});
+        self.submit(&format!("@tool=Bash {input}"));
+        self.pty.wait_for("a background task", LIMIT, |_| {
+            self.status().is_some_and(|status| status == "shell")
+        });
+    }
+
+    pub(crate) fn wait_text(&self, text: &str) {
+        self.pty
+            .wait_for(text, LIMIT, |screen| screen.contains(text));
+    }
+
+    pub(crate) fn wait_no_text(&self, text: &str) {
+        let what = format!("no {text:?}");
+        self.pty
+            .wait_for(&what, LIMIT, |screen| !screen.contains(text));
+    }
+
+    pub(crate) fn wait_busy(&self) {
+        self.wait("a busy client", || self.status().as_deref() == Some("busy"));
+    }
+
+    /// Waits until harn has recorded this of the session.
+    pub(crate) fn wait_event(&self, kind: &str) {
+        self.wait(kind, || {
+            let events = self.sandbox.events(SESSION);
+            events.iter().any(|event| event["type"] == kind)
+        });
+    }
+
+    /// The terminal goes away.
+    pub(crate) fn kill(mut self) {
+        self.pty.signal(nix::sys::signal::Signal::SIGTERM);
+        self.pty.wait_exit(LIMIT);
     }
 
     pub(crate) fn press(&self, bytes: &[u8]) {
@@ -147,17 +196,21 @@ impl<'a> Session<'a> {
     }
 
     fn wait_box(&self, what: &str, text: &str) {
-        let reads_so = |screen: &str| prompt_box(screen).is_some_and(|held| held == squeeze(text));
-        self.pty.wait_for(what, LIMIT, reads_so);
+        self.pty.wait_for(what, LIMIT, |screen| holds(screen, text));
     }
 
     /// What the client's status file says. A very short turn leaves no trace there, so it never proves that one ended.
     fn is_idle(&self) -> bool {
-        let is_idle = |status: &Value| status["sessionId"] == SESSION && status["status"] == "idle";
+        self.status().as_deref() == Some("idle")
+    }
+
+    fn status(&self) -> Option<String> {
         let dir = fs::read_dir(self.sandbox.env.home().join(".claude/sessions"));
-        dir.into_iter().flatten().flatten().any(|entry| {
+        dir.into_iter().flatten().flatten().find_map(|entry| {
             let text = fs::read(entry.path()).unwrap_or_default();
-            serde_json::from_slice(&text).is_ok_and(|status| is_idle(&status))
+            let status: Value = serde_json::from_slice(&text).ok()?;
+            let word = status["status"].as_str()?;
+            (status["sessionId"] == SESSION).then(|| word.to_owned())
         })
     }
 
@@ -213,12 +266,23 @@ pub(crate) fn shown_rows(raw: &[u8]) -> Vec<String> {
     let size = |count| std::num::NonZeroU16::new(count).unwrap();
     let mut parser = vt100::Parser::new(size(ROWS), size(COLS), 0);
     let mut seen = Vec::new();
+    let mut end = 0;
     for chunk in raw.chunks(61) {
         parser.process(chunk);
+        end += chunk.len();
+        if is_updating(&raw[..end]) {
+            continue;
+        }
         let row = parser.screen().rows(0, COLS).nth(usize::from(ROWS) - 1);
         seen.push(row.unwrap_or_default());
     }
     seen
+}
+
+/// Whether the terminal holds back what it shows.
+fn is_updating(raw: &[u8]) -> bool {
+    let last = |part: &[u8]| raw.windows(part.len()).rposition(|window| window == part);
+    last(b"\x1b[?2026h") > last(b"\x1b[?2026l")
 }
 
 fn has_prompt(entry: &Entry, text: &str) -> bool {
@@ -226,6 +290,11 @@ fn has_prompt(entry: &Entry, text: &str) -> bool {
     prompts
         .last()
         .is_some_and(|prompt| prompt.lines().any(|line| line == text))
+}
+
+/// Whether the prompt box holds this text and no other.
+pub(crate) fn holds(screen: &str, text: &str) -> bool {
+    prompt_box(screen).is_some_and(|held| held == squeeze(text))
 }
 
 /// The text between the last two rules of the screen, without blanks; `None` while there is no prompt box.

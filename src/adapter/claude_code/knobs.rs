@@ -3,6 +3,8 @@
 //! Pure. What they mean was measured on 2.1.197; without a configured window this version compacts only when the model
 //! refuses a prompt as too long, and no threshold is told.
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 
 use super::status_line::{layers, read};
@@ -20,6 +22,12 @@ const LEAST_WINDOW: u64 = 100_000;
 /// Held free for the answer, and before that again, in tokens.
 const ANSWER_ROOM: u64 = 20_000;
 const MARGIN: u64 = 13_000;
+/// Where an organisation puts settings that no user's go before.
+const MANAGED: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/ClaudeCode/managed-settings.json"
+} else {
+    "/etc/claude-code/managed-settings.json"
+};
 /// Characters of a value that are kept.
 const VALUE_CHARS: usize = 24;
 
@@ -33,8 +41,15 @@ pub(super) fn knobs(settings: &Settings<'_>) -> Knobs {
         let value = (settings.var)(name).and_then(|value| value.into_string().ok());
         knobs.extend(value.map(|value| knob(name, &value, "environment")));
     }
-    let layers: Vec<(&str, Value)> = layers(settings)
+    // The organisation's own come first, then what this run was started with.
+    let strongest = [
+        Some(("managed settings", PathBuf::from(MANAGED))),
+        settings.run.clone().map(|path| ("passed settings", path)),
+    ];
+    let layers: Vec<(&str, Value)> = strongest
         .into_iter()
+        .flatten()
+        .chain(layers(settings))
         .filter_map(|(origin, path)| Some((origin, read(settings, &path)?)))
         .collect();
     for key in KEYS {
@@ -98,7 +113,40 @@ mod tests {
                     .then(|| project_settings.as_bytes().to_vec())
             },
             project: Path::new("/p"),
+            run: None,
         })
+    }
+
+    #[test]
+    fn managed_settings_go_before_what_was_passed_and_that_before_the_projects() {
+        let with = |managed: &str, passed: &str| {
+            let found = knobs(&Settings {
+                var: &|_| None,
+                read: &|path| {
+                    let text = match path.to_str()? {
+                        MANAGED => managed,
+                        "/run/settings.json" => passed,
+                        "/p/.claude/settings.json" => r#"{"autoCompactWindow":130000}"#,
+                        _ => return None,
+                    };
+                    Some(text.as_bytes().to_vec())
+                },
+                project: Path::new("/p"),
+                run: Some("/run/settings.json".into()),
+            });
+            found
+                .knobs
+                .first()
+                .map(|knob| (knob.value.clone(), knob.origin.clone()))
+        };
+        let told = |value: &str, origin: &str| Some((value.to_owned(), origin.to_owned()));
+        let (managed, passed) = (
+            r#"{"autoCompactWindow":110000}"#,
+            r#"{"autoCompactWindow":120000}"#,
+        );
+        assert_eq!(with(managed, passed), told("110000", "managed settings"));
+        assert_eq!(with("{}", passed), told("120000", "passed settings"));
+        assert_eq!(with("{}", "{}"), told("130000", "project settings"));
     }
 
     fn expected(vars: &[(&str, &str)], settings: &str) -> Option<u64> {

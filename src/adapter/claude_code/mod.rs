@@ -4,6 +4,7 @@ pub mod keys;
 mod knobs;
 mod prompt;
 mod recipe;
+mod site;
 mod status_line;
 mod transcript;
 mod wiring;
@@ -14,6 +15,8 @@ pub(in crate::adapter) use recipe::RECIPE;
 
 pub use prompt::prompt_origin;
 pub use wiring::wire;
+
+pub(super) use site::SITE;
 
 /// How its context is read.
 pub(super) const GAUGE: Gauge = Gauge {

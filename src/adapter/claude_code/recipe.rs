@@ -43,6 +43,7 @@ const RULE: &str = "─";
 const RULE_CELLS: usize = 8;
 const MARK: &str = "❯";
 const SHELL_MARK: &str = "!";
+const HINT: &str = "<optional custom summarization instructions>";
 /// Below the box: what keys go to when it is not the prompt.
 const ELSEWHERE: [&str; 4] = [
     "search prompts:",
@@ -93,7 +94,12 @@ fn read_sight(model: &Model, editing: Editing) -> Option<Sight> {
     Some(Sight {
         composer: match composer {
             Composer::Empty | Composer::Holds(_) if is_commands => Composer::Commands,
-            other => other,
+            seen @ (Composer::Empty
+            | Composer::Holds(_)
+            | Composer::Shell
+            | Composer::Commands
+            | Composer::Hidden
+            | Composer::Unknown) => seen,
         },
         menu,
     })
@@ -123,6 +129,8 @@ fn composer(lines: &[Vec<Cell>]) -> Composer {
     }
     let text: Vec<String> = lines.iter().map(|line| typed(line)).collect();
     let text = text.join("\n");
+    // What the client suggests behind its command is grey, not faint.
+    let text = text.strip_suffix(HINT).unwrap_or(&text);
     if text.trim().is_empty() {
         Composer::Empty
     } else {
@@ -166,7 +174,7 @@ fn config(record: &Path) -> Option<&Path> {
 struct StatusWire {
     session_id: Words,
     status: Words,
-    status_updated_at: Count,
+    status_updated_at: Option<i64>,
 }
 
 fn status(text: &[u8]) -> Option<Status> {
@@ -180,15 +188,16 @@ fn status(text: &[u8]) -> Option<Status> {
             "waiting" => StatusWord::Waiting,
             _ => return None,
         },
-        since: wire
-            .status_updated_at
-            .0
-            .and_then(|ms| i64::try_from(ms).ok())
-            .map(Timestamp::from_unix_ms),
+        since: wire.status_updated_at.map(Timestamp::from_unix_ms),
     })
 }
 
-const NEEDLES: [&str; 3] = ["compact_boundary", "local_command", "\"type\":\"user\""];
+const NEEDLES: [&str; 4] = [
+    "compact_boundary",
+    "local_command",
+    "Unknown command: /compact",
+    "\"type\":\"user\"",
+];
 const HEADS: [&str; 2] = ["{\"parentUuid\"", "{\"type\""];
 
 #[derive(Debug, Default, Deserialize)]
@@ -242,6 +251,11 @@ fn record(line: &[u8], session: &SessionId) -> Option<Record> {
                 before: meta.pre_tokens.0.filter(|tokens| *tokens > 0).map(Tokens),
             })
         }
+        (Some("system"), Some("informational")) => {
+            let text = wire.content.0?;
+            let is_ours = text.starts_with("Unknown command: /compact");
+            is_ours.then_some(Record::Reply(Reply::NoCommand(text)))
+        }
         (Some("system"), Some("local_command")) => reply(&wire.content.0?).map(Record::Reply),
         (Some("user"), _) if !wire.is_meta.0 && !wire.is_compact_summary.0 => {
             let text = wire.message.0?.content.0?;
@@ -265,8 +279,6 @@ fn reply(content: &str) -> Option<Reply> {
     let is = |head: &str| text.starts_with(head);
     Some(if is("Not enough messages to compact") {
         Reply::TooShort(text)
-    } else if is("Unknown command: /compact") || is("Unknown skill: compact") {
-        Reply::NoCommand(text)
     } else if is("Compaction canceled") {
         Reply::Cancelled(text)
     } else if is("Error during compaction")

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::transcript::{SIZES, UsageWire};
 use crate::adapter::gauge::{Settings, StatusLine, StatusReport};
+use crate::adapter::own;
 use crate::event::{SessionId, Tokens};
 use crate::telemetry::number::{Count, Decimal, Part, Words};
 use crate::telemetry::sample::Formula;
@@ -75,6 +76,11 @@ pub(super) fn in_settings(value: Option<&Value>) -> Option<StatusLine> {
         return None;
     }
     let command = rest.remove("command")?.as_str()?.trim().to_owned();
+    // An installed bridge stands for what it stands in front of.
+    let command = match own::bridge(&command, "claude-code") {
+        Some(bridge) => bridge.then?,
+        None => command,
+    };
     (!command.is_empty()).then_some(StatusLine { command, rest })
 }
 

@@ -123,6 +123,7 @@ fn the_users_status_line_is_found_by_its_place() {
             var: &|name| vars.get(name).map(OsString::from),
             read: &|path| Some(files.get(path.to_str()?)?.clone().into_bytes()),
             project: Path::new(project),
+            run: None,
         })
         .map(|line| (line.command, Value::Object(line.rest)))
     };
@@ -132,5 +133,32 @@ fn the_users_status_line_is_found_by_its_place() {
     assert_eq!(
         found("/q", &[("HOME", "/h"), ("CLAUDE_CONFIG_DIR", "/c")]),
         None
+    );
+}
+
+#[test]
+fn an_installed_bridge_stands_for_the_line_behind_it() {
+    let line = |command: &str| json!({"statusLine": {"command": command}}).to_string();
+    let found = |project: &str| {
+        let user = line("mine");
+        effective(&Settings {
+            var: &|name| (name == "HOME").then(|| OsString::from("/h")),
+            read: &|path| match path.to_str()? {
+                "/p/.claude/settings.json" => Some(line(project).into_bytes()),
+                "/h/.claude/settings.json" => Some(user.clone().into_bytes()),
+                _ => None,
+            },
+            project: Path::new("/p"),
+            run: None,
+        })
+        .map(|line| line.command)
+    };
+    let bare = "/x/harn statusline claude-code";
+    assert_eq!(found(bare).as_deref(), Some("mine"));
+    let with = format!("{bare} --then 'theirs a'");
+    assert_eq!(found(&with).as_deref(), Some("theirs a"));
+    assert_eq!(
+        found("harness statusline x").as_deref(),
+        Some("harness statusline x")
     );
 }

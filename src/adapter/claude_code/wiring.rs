@@ -172,6 +172,7 @@ mod tests {
                         .then(|| line.as_bytes().to_vec())
                 },
                 project: Path::new("/"),
+                run: None,
             },
         })?;
         Ok((

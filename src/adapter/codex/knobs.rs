@@ -53,6 +53,7 @@ mod tests {
                     (path == Path::new("/c/config.toml")).then(|| text.as_bytes().to_vec())
                 },
                 project: Path::new("/p"),
+                run: None,
             })
         };
         let told = found("model_auto_compact_token_limit = 80000\n[other]\nx = 1\n");

@@ -4,6 +4,7 @@ mod knobs;
 mod patch;
 mod recipe;
 mod rollout;
+mod site;
 mod wiring;
 
 use super::gauge::Gauge;
@@ -12,6 +13,8 @@ pub(in crate::adapter) use recipe::{RECIPE, SUBMIT_BYTES};
 
 pub use patch::patched_paths;
 pub use wiring::wire;
+
+pub(super) use site::SITE;
 
 /// How its context is read.
 pub(super) const GAUGE: Gauge = Gauge {

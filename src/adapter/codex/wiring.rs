@@ -55,9 +55,9 @@ fn may_bind(request: &Request<'_>) -> bool {
     let is_verified = request
         .manifest
         .verified
-        .version
-        .parse::<Version>()
-        .is_ok_and(|verified| request.version == Some(&verified));
+        .as_ref()
+        .and_then(|verified| verified.version.parse::<Version>().ok())
+        .is_some_and(|verified| request.version == Some(&verified));
     let is_named = |arg: &OsString| {
         let arg = arg.to_string_lossy();
         arg.contains(KEYMAP.1) || arg == "-p" || arg.starts_with("--profile")
@@ -192,6 +192,7 @@ mod tests {
                 var: &|_| None,
                 read: &|_| None,
                 project: Path::new("/"),
+                run: None,
             },
         })?;
         assert_eq!(wiring.file, None);

@@ -27,7 +27,7 @@ pub(super) struct RecordReader {
 /// The record's length in bytes; none where it cannot be read or is no file.
 pub(super) fn length(path: &Path) -> Option<u64> {
     let meta = open(path).and_then(|file| file.metadata()).ok()?;
-    meta.is_file().then(|| meta.len())
+    meta.is_file().then_some(meta.len())
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -124,7 +124,10 @@ mod tests {
         let path = dir.path().join("r.jsonl");
         File::create(&path).unwrap();
         let mut reader = RecordReader::new(&path, 0).unwrap();
-        std::fs::write(dir.path().join("n"), "boundary\n").unwrap();
+        File::create(dir.path().join("n"))
+            .unwrap()
+            .write_all(b"boundary\n")
+            .unwrap();
         std::fs::rename(dir.path().join("n"), &path).unwrap();
         assert!(reader.poll(&mut |_, _| ()).is_err());
         assert_eq!(length(dir.path()), None);

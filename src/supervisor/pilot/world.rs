@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use nix::fcntl::OFlag;
 
+use super::desk::Setup;
 use super::ear::{Heard, Hearing};
 use super::record;
 use crate::adapter::recipe::{Around, Editing, Recipe, StatusSource, StatusWord};
@@ -70,22 +71,15 @@ pub(super) struct Known {
 }
 
 impl World {
-    pub(super) fn new(
-        layout: Layout,
-        run: Run,
-        recipe: Recipe,
-        hearing: Hearing,
-        has_launch_key: bool,
-        clocks: (fn() -> Timestamp, fn() -> Instant),
-    ) -> Self {
+    pub(super) fn new(setup: Setup, now: fn() -> Timestamp, instant: fn() -> Instant) -> Self {
         Self {
-            layout,
-            run,
-            recipe,
-            hearing,
-            has_launch_key,
-            now: clocks.0,
-            instant: clocks.1,
+            layout: setup.layout,
+            run: setup.run,
+            recipe: setup.recipe,
+            hearing: setup.hearing,
+            has_launch_key: setup.has_launch_key,
+            now,
+            instant,
             session: None,
             settings: None,
         }
@@ -258,26 +252,25 @@ impl Known {
 
     fn apply(&mut self, event: &Event) {
         self.state.apply(&event.body, event.at);
-        match &event.body {
-            EventBody::SessionStarted { source, .. } => match source {
+        if let EventBody::SessionStarted { source, .. } = &event.body {
+            match source {
                 StartSource::Startup | StartSource::Clear => self.turns = Some(0),
                 StartSource::Compact => {}
-                StartSource::Resume | StartSource::Fork | StartSource::Unknown => {
-                    self.turns = None;
-                }
-            },
-            EventBody::PromptSubmitted { origin, .. } => {
-                self.permission_at = None;
-                if *origin == PromptOrigin::User {
-                    self.prompts += 1;
-                    self.turns = self.turns.map(|turns| turns.saturating_add(1));
-                }
+                StartSource::Resume | StartSource::Fork | StartSource::Unknown => self.turns = None,
             }
-            EventBody::TurnStopped { .. } | EventBody::ToolFinished { .. } => {
-                self.permission_at = None;
+        } else if let EventBody::PromptSubmitted { origin, .. } = &event.body {
+            self.permission_at = None;
+            if *origin == PromptOrigin::User {
+                self.prompts += 1;
+                self.turns = self.turns.map(|turns| turns.saturating_add(1));
             }
-            EventBody::PermissionRequested { .. } => self.permission_at = Some(event.at),
-            _ => {}
+        } else if matches!(
+            event.body,
+            EventBody::TurnStopped { .. } | EventBody::ToolFinished { .. }
+        ) {
+            self.permission_at = None;
+        } else if matches!(event.body, EventBody::PermissionRequested { .. }) {
+            self.permission_at = Some(event.at);
         }
     }
 
@@ -309,9 +302,10 @@ fn with_title(activity: Activity, heard: &Heard, recipe: &Recipe) -> Activity {
         (Some(is_busy), Some(title)) => is_busy(title),
         _ => false,
     };
-    match activity {
-        Activity::Idle { .. } if is_busy => Activity::Busy,
-        other => other,
+    if is_busy && matches!(activity, Activity::Idle { .. }) {
+        Activity::Busy
+    } else {
+        activity
     }
 }
 

@@ -71,6 +71,16 @@ impl Cursor {
         self.low == self.rows - 1 && self.bottom < self.rows - 1
     }
 
+    /// Whether the scroll region ends with the program's screen, so that no line feed and no wrap leaves it.
+    pub(super) fn has_whole_region(&self) -> bool {
+        self.bottom >= self.rows - 1
+    }
+
+    /// On the last row of the screen, all of which scrolls.
+    pub(super) fn is_at_bottom(&self) -> bool {
+        self.has_whole_region() && self.low == self.rows - 1
+    }
+
     pub(super) fn place(&mut self, row: u16, col: u16) {
         let row = row.min(self.rows - 1);
         (self.low, self.high) = (row, row);

@@ -63,9 +63,10 @@ impl Line {
         chosen.into_iter().map(|(_, part)| part).collect()
     }
 
-    /// Text and renditions of at most `cols` columns.
+    /// Text and renditions for a row of `cols` columns. The last one stays free: behind a full row the cursor would stand on
+    /// its last character, and what erases the rest would erase that.
     pub(crate) fn row(&self, cols: u16, has_color: bool) -> Vec<u8> {
-        let mut room = usize::from(cols);
+        let mut room = usize::from(cols).saturating_sub(1);
         let mut row = String::new();
         for (index, part) in self.fitting(room).into_iter().enumerate() {
             if index > 0 {
@@ -144,18 +145,18 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_left_out_by_rank() {
         assert_eq!(
-            plain(100),
+            plain(88),
             "claude-code observing | 15.0k/200k (statusline) | [#---------] | hooks not seen | main"
         );
         assert_eq!(
-            plain(72),
+            plain(73),
             "claude-code observing | 15.0k/200k (statusline) | hooks not seen | main"
         );
         assert_eq!(
-            plain(60),
+            plain(61),
             "claude-code observing | [#---------] | hooks not seen | main"
         );
-        assert_eq!(plain(10), "claude-cod");
+        assert_eq!(plain(11), "claude-cod");
     }
 
     #[test]

@@ -54,6 +54,22 @@ pub(super) struct Pen {
 impl Pen {
     /// Takes the parameters of one SGR sequence.
     pub(super) fn set(&mut self, parameters: &[u8]) {
+        match *parameters {
+            [] | [b'0'] => *self = Self::default(),
+            // What programs print most: one colour of three numbers, and one number of two digits.
+            [b'3', b'8', b';', b'2', b';', ref numbers @ ..] if is_three(numbers) => {
+                self.foreground = Words::of(parameters);
+            }
+            [b'4', b'8', b';', b'2', b';', ref numbers @ ..] if is_three(numbers) => {
+                self.background = Words::of(parameters);
+            }
+            [b'3', b'9'] => self.foreground = Words::default(),
+            [b'4', b'9'] => self.background = Words::default(),
+            _ => self.set_each(parameters),
+        }
+    }
+
+    fn set_each(&mut self, parameters: &[u8]) {
         let mut rest = parameters;
         loop {
             let (number, length) = leading(rest);
@@ -122,6 +138,12 @@ impl Pen {
             out.push(b'm');
         }
     }
+}
+
+/// Whether these are three numbers and no more.
+fn is_three(bytes: &[u8]) -> bool {
+    let separators = memchr::memchr_iter(b';', bytes).count();
+    separators == 2 && !bytes.contains(&b':')
 }
 
 /// Up to the next separator.

@@ -325,11 +325,11 @@ fn run<M: Model>(pieces: &[Vec<u8>], cuts: &[usize], is_quiet: bool) -> Result<(
 }
 
 /// In the last column terminals differ in what an erasure or a step does to the wrap that is due. Below a region that decides
-/// about a row, so there the column is set first.
+/// about a row, and before a save about what is saved, so there the column is set first.
 fn settled(pieces: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let has_region = pieces
         .iter()
-        .any(|piece| has_part(piece, &[b";4r", b";5r", b";2r"]));
+        .any(|piece| has_part(piece, &[b";4r", b";5r", b";2r", b"\x1b7"]));
     let settle = |piece: &Vec<u8>| {
         let is_step = piece.starts_with(b"\x1b[")
             && piece
@@ -347,7 +347,7 @@ fn settled(pieces: &[Vec<u8>]) -> Vec<Vec<u8>> {
     pieces.iter().map(settle).collect()
 }
 
-/// vt100 keeps one region and one saved place a screen, but one pen for both; its cursor leaves the region from above.
+/// vt100 keeps a region, an origin mode and a saved place for each screen, but one pen for both; its cursor leaves the region from above.
 const NOT_VT100: [&[u8]; 1] = [b"\x1b[?6h"];
 /// avt repeats what stands left of the cursor, and forgets the alternate screen's cursor.
 const NOT_AVT: [&[u8]; 5] = [b"\x1b[3b", b"99r", b"\x1b[L", b"\x1b[M", b"\x1bc"];
@@ -386,6 +386,58 @@ proptest! {
     ) {
         let pieces: Vec<_> = pieces.into_iter().filter(|piece| !has_part(piece, &NOT_AVT)).collect();
         run::<Avt>(&pieces, &cuts, is_quiet)?;
+    }
+}
+
+/// What a flood is made of, and what breaks its stretches off.
+fn flood() -> impl Strategy<Value = Vec<u8>> {
+    let line = select(vec![
+        "a line\r\n",
+        "\x1b[31mred\x1b[0m\r\n",
+        "\x1b[38;2;1;2;3mcolour\x1b[39m \x1b[1mbold\x1b[22m\r\n",
+        "\x1b[48;5;17mstays\r\n",
+        "\x1b[m\r\n",
+        "\x1b[2Kover\rwritten\x1b[K\r\n",
+        "no feed\r",
+        "\x1b[5Gx\x1b[2D\r\n",
+        "wide界\u{2500}\u{2500}\r\n",
+        "a line that is longer than the screen\r\n",
+        "tab\there\x08\r\n",
+        "\n",
+        "no return ",
+    ]);
+    let other = select(vec![
+        "\x1b[3A\x1b[2K",
+        "\x1b[?2026h",
+        "\x1b[?2026l",
+        "\x1b7",
+        "\x1b8",
+        "\x1b[H",
+        "\x1b[J",
+        "x\x1b[3b",
+        "\x1b]0;t\x07",
+    ]);
+    prop_oneof![40 => line, 1 => other].prop_map(|text| text.as_bytes().to_vec())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn flood_leaves_what_it_leaves_on_a_plain_vt100(
+        pieces in proptest::collection::vec(flood(), 40..200),
+        cuts in proptest::collection::vec(200_usize..2000, 1..9),
+    ) {
+        run::<Vt100>(&pieces, &cuts, false)?;
+    }
+
+    #[test]
+    fn flood_leaves_what_it_leaves_on_a_plain_avt(
+        pieces in proptest::collection::vec(flood(), 40..200),
+        cuts in proptest::collection::vec(200_usize..2000, 1..9),
+    ) {
+        let pieces: Vec<_> = pieces.into_iter().filter(|piece| !has_part(piece, &NOT_AVT)).collect();
+        run::<Avt>(&pieces, &cuts, false)?;
     }
 }
 
@@ -496,6 +548,7 @@ proptest! {
         sizes in proptest::collection::vec(8_u16..20, 1..6),
         pieces in proptest::collection::vec(piece(), 0..8),
     ) {
+        let pieces: Vec<_> = pieces.into_iter().filter(|piece| !has_part(piece, &NOT_VT100)).collect();
         let mut pair = Pair::<Vt100>::new(9);
         for rows in sizes {
             pair.print(b"\x1b[0m\x1b[r\x1b[?1049l\x1b[H");

@@ -3,5 +3,5 @@
 mod ending;
 mod hazard;
 mod plain;
-mod stage;
+pub(crate) mod stage;
 mod story;

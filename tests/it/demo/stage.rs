@@ -14,14 +14,14 @@ use crate::support::{Pty, TestEnv};
 /// The line of the empty composer, once the session is up.
 const READY: &str = "❯";
 
-pub(super) fn demo(env: &TestEnv, options: &[&str]) -> Command {
+pub(crate) fn demo(env: &TestEnv, options: &[&str]) -> Command {
     let mut command = env.harn(["run", "--", "demo"]);
     command.args(options);
     command
 }
 
 /// A demo that waits for keys, its composer on the screen.
-pub(super) fn waiting(env: &TestEnv, options: &[&str]) -> Pty {
+pub(crate) fn waiting(env: &TestEnv, options: &[&str]) -> Pty {
     let mut all = vec!["--no-story", "--speed", "20"];
     all.extend(options);
     let pty = Pty::spawn(demo(env, &all), 30, 100);
@@ -32,7 +32,7 @@ pub(super) fn waiting(env: &TestEnv, options: &[&str]) -> Pty {
 }
 
 /// The scratch directories there are, and whose.
-pub(super) fn scratches(env: &TestEnv) -> Vec<PathBuf> {
+pub(crate) fn scratches(env: &TestEnv) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(env.root().join("tmp"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -43,21 +43,21 @@ pub(super) fn scratches(env: &TestEnv) -> Vec<PathBuf> {
 }
 
 /// The one scratch directory.
-pub(super) fn scratch(env: &TestEnv) -> PathBuf {
+pub(crate) fn scratch(env: &TestEnv) -> PathBuf {
     let found = scratches(env);
     assert_eq!(found.len(), 1, "{found:?}");
     found[0].clone()
 }
 
 /// The agent's own process.
-pub(super) fn agent(env: &TestEnv) -> Pid {
+pub(crate) fn agent(env: &TestEnv) -> Pid {
     let name = scratch(env);
     let name = name.file_name().unwrap().to_str().unwrap().to_owned();
     Pid::from_raw(name.split('-').nth(2).unwrap().parse().unwrap())
 }
 
 /// Everything below a directory, by name.
-pub(super) fn files(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         if entry.path().is_dir() {
@@ -71,7 +71,7 @@ pub(super) fn files(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// The agent's status file.
-pub(super) fn status(env: &TestEnv) -> String {
+pub(crate) fn status(env: &TestEnv) -> String {
     let dir = scratch(env).join("home/sessions");
     let file = files(&dir).pop();
     let text = file.and_then(|file| fs::read_to_string(file).ok());
@@ -80,12 +80,12 @@ pub(super) fn status(env: &TestEnv) -> String {
     status["status"].as_str().unwrap_or_default().to_owned()
 }
 
-pub(super) fn wait_status(env: &TestEnv, wanted: &str) {
+pub(crate) fn wait_status(env: &TestEnv, wanted: &str) {
     wait_until(&format!("status {wanted}"), LIMIT, || status(env) == wanted);
 }
 
 /// The modes as numbers: `Termios` itself compares padding on some systems.
-pub(super) fn modes(termios: &Termios) -> [u64; 4] {
+pub(crate) fn modes(termios: &Termios) -> [u64; 4] {
     [
         termios.input_flags.bits().into(),
         termios.output_flags.bits().into(),
@@ -95,7 +95,7 @@ pub(super) fn modes(termios: &Termios) -> [u64; 4] {
 }
 
 /// Line modes as on a fresh terminal; cursor shown, bracketed paste off, main screen, no scratch directory left.
-pub(super) fn assert_intact(env: &TestEnv, pty: &Pty) {
+pub(crate) fn assert_intact(env: &TestEnv, pty: &Pty) {
     let fresh = Pty::spawn(env.command("/bin/cat"), 24, 80);
     assert_eq!(modes(&pty.termios()), modes(&fresh.termios()));
     let size = NonZeroU16::new(100).unwrap();

@@ -242,7 +242,20 @@ fn program_in_the_background_does_not_hold_the_end_up() {
     let mut pty = hosted(&env, "trap '' HUP; sleep 60 & echo \"pid:$!;\"; exit 4");
     let pid = number(&pty, "pid");
     assert_eq!(pty.wait_exit(Duration::from_secs(3)), 4);
+    // It was not harn that started it: told of, and left alone.
+    let told = format!("harn: still running: sleep ({pid})");
+    assert!(pty.screen().contains(&told), "{}", pty.screen());
     kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+}
+
+#[test]
+fn nothing_is_told_of_what_goes_along() {
+    let env = TestEnv::new();
+    let mut pty = hosted(&env, "sleep 60 & echo \"pid:$!;\"; exit 4");
+    let pid = number(&pty, "pid");
+    assert_eq!(pty.wait_exit(LIMIT), 4);
+    wait_until("it is gone", GONE_LIMIT, || is_gone(pid));
+    assert!(!pty.screen().contains("running"), "{}", pty.screen());
 }
 
 #[test]

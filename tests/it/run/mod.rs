@@ -2,8 +2,10 @@
 
 mod bytes;
 mod ending;
+mod families;
 pub(crate) mod hosted;
 mod job;
+mod meter;
 mod overlay;
 mod plain;
 mod size;

@@ -127,7 +127,7 @@ fn unknown_program_has_no_overlay_by_itself_and_no_color_is_none() {
     pty.send(b"\r");
     assert_eq!(pty.wait_exit(LIMIT), 0);
     let raw = String::from_utf8_lossy(&pty.raw()).into_owned();
-    assert!(raw.contains("\x1b[2Ksh | no adapter\x1b8"), "{raw:?}");
+    assert!(raw.contains("\x1b[0msh | no adapter\x1b[K\x1b8"), "{raw:?}");
 }
 
 #[test]

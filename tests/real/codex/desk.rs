@@ -89,6 +89,14 @@ impl Desk {
         })
     }
 
+    /// More of the person's own configuration, before the client starts.
+    pub(crate) fn add_config(&mut self, text: &str) {
+        let (path, config) = &mut self.own[0];
+        // Before the first table, or in one of its own at the end.
+        config.push_str(text);
+        self.env.write(path.clone(), config.clone());
+    }
+
     pub(crate) fn model(&self) -> &Responses {
         self.server.protocol()
     }

@@ -10,7 +10,7 @@ use super::session::{Review, Session};
 use crate::kept;
 
 /// How a briefing of the first generation begins its tag.
-const FIRST_TAG: &str = "[harn:g1:";
+pub(super) const FIRST_TAG: &str = "[harn:g1:";
 
 #[test]
 fn typed_compaction_is_checkpointed_and_briefed_once_in_each_program() {
@@ -289,7 +289,7 @@ fn status_tells_the_clients_own_numbers_and_the_patched_files_are_known() {
 }
 
 /// One turn in which the agent changes `notes.txt`.
-fn patch_notes(desk: &Desk, session: &Session<'_>) {
+pub(super) fn patch_notes(desk: &Desk, session: &Session<'_>) {
     let patch = "*** Begin Patch\n*** Update File: notes.txt\n@@\n-first line\n+changed line\n*** End Patch\n";
     let command = format!("apply_patch <<'EOF'\n{patch}EOF");
     let call = ("exec_command".to_owned(), json!({"cmd": command}));

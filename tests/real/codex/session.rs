@@ -71,6 +71,39 @@ impl<'a> Session<'a> {
         });
     }
 
+    /// Sends a prompt, without waiting for what comes of it.
+    pub(crate) fn send(&self, text: &str) {
+        self.submit(text);
+    }
+
+    /// Types without sending.
+    pub(crate) fn type_text(&self, text: &str) {
+        self.pty.send(text.as_bytes());
+        self.wait_text(text);
+    }
+
+    /// Rubs out so many characters.
+    pub(crate) fn clear(&self, count: usize) {
+        self.pty.send(&b"\x7f".repeat(count));
+        self.wait_text("Ask Codex to do anything");
+    }
+
+    pub(crate) fn wait_working(&self) {
+        self.wait_state("a working client", |states| {
+            states.last() == Some(&"working")
+        });
+    }
+
+    pub(crate) fn wait_blocked(&self) {
+        self.wait_state("a dialog", |states| states.last() == Some(&"blocked"));
+    }
+
+    /// The terminal goes away.
+    pub(crate) fn kill(mut self) {
+        self.pty.signal(nix::sys::signal::Signal::SIGTERM);
+        self.pty.wait_exit(LIMIT);
+    }
+
     /// Sends a prompt and waits for the end of its turn.
     pub(crate) fn prompt(&self, text: &str) {
         let before = self.ends();
@@ -125,6 +158,17 @@ impl<'a> Session<'a> {
     pub(crate) fn wait_text(&self, text: &str) {
         self.pty
             .wait_for(text, LIMIT, |screen| screen.contains(text));
+    }
+
+    /// Waits until the last row says this.
+    pub(crate) fn wait_row(&self, text: &str) {
+        let says_so = |screen: &str| screen.lines().last().is_some_and(|row| row.contains(text));
+        self.pty
+            .wait_for(&format!("{text:?} in the last row"), LIMIT, says_so);
+    }
+
+    pub(crate) fn raw(&self) -> Vec<u8> {
+        self.pty.raw()
     }
 
     /// Enters `/compact` as a person does, and waits until the client's own record tells of it.

@@ -78,8 +78,10 @@ impl Filter {
             Charset::PLAIN.push_to(out);
         }
         push_go(out, self.rows, 0);
-        out.extend_from_slice(b"\x1b[0m\x1b[2K");
+        // Never blank, not even for a moment: between any two reads the terminal shows the old row or the new one.
+        out.extend_from_slice(b"\x1b[0m");
         out.extend_from_slice(&self.row);
+        out.extend_from_slice(b"\x1b[K");
         push_return(out, self.cursor.is_origin);
         if !is_plain {
             self.charset.push_to(out);

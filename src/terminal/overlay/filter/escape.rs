@@ -297,7 +297,7 @@ impl Filter {
 }
 
 /// The length of a rendition that begins here: by far the most frequent sequence.
-fn rendition(bytes: &[u8]) -> Option<usize> {
+pub(super) fn rendition(bytes: &[u8]) -> Option<usize> {
     let parameters = bytes.strip_prefix(b"\x1b[")?;
     let count = parameters
         .iter()

@@ -7,6 +7,7 @@
 
 mod draw;
 mod escape;
+mod express;
 mod motion;
 mod saved;
 mod state;

@@ -4,6 +4,7 @@ use unicode_width::UnicodeWidthChar as _;
 
 use super::super::cursor::Cursor;
 use super::super::pen::Pen;
+use super::escape::rendition;
 use super::state::{Charset, Face, Fed, Filter, OUT_LIMIT, Place, Saved, Slot, Verdict};
 
 impl Filter {
@@ -43,7 +44,7 @@ impl Filter {
         }
     }
 
-    /// The row's content: text and renditions of at most the terminal's width. Drawn by a later `feed`, when it is safe.
+    /// The row's content: text and renditions that leave at least one column. Drawn by a later `feed`, when it is safe.
     pub(crate) fn set_row(&mut self, row: &[u8]) {
         if self.row != row {
             self.row.clear();
@@ -154,12 +155,25 @@ impl Filter {
 
     /// Returns how much is done with (`held` keeps the incomplete rest) and from where on it is not yet in `out`.
     pub(super) fn run(&mut self, bytes: &[u8]) -> (usize, usize) {
-        let (mut at, mut flushed) = (0, 0);
+        let (mut at, mut flushed, mut express_at) = (0, 0, 0);
         while let Some(rest) = bytes.get(at..)
             && let Some(&first) = rest.first()
         {
             if self.out.len() > OUT_LIMIT {
                 break;
+            }
+            let mut count = 0;
+            if at >= express_at {
+                let seen;
+                (count, seen) = self.run_express(rest);
+                express_at = at + seen;
+            }
+            if count == 0 {
+                count = self.run_freely(rest);
+            }
+            if count > 0 {
+                at += count;
+                continue;
             }
             let (count, verdict) = match self.place {
                 Place::Text(kind) => match self.take_text(rest, kind) {
@@ -199,6 +213,64 @@ impl Filter {
             }
         }
         (at, flushed)
+    }
+
+    /// Whether something is to be mended as soon as it is safe.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.needs_region
+            || (self.is_row_lost && self.face != Face::Hidden)
+            || self.has_update_ended
+    }
+
+    /// Most of what there is, in a tight loop: text, renditions, returns and line feeds where they cannot reach the row and
+    /// nothing waits for a chance. How many bytes are done with.
+    pub(super) fn run_freely(&mut self, bytes: &[u8]) -> usize {
+        let is_between = self.place == Place::Ground && self.character.is_empty();
+        if self.is_waiting() || !is_between || !self.cursor.has_whole_region() {
+            return 0;
+        }
+        let mut at = 0;
+        while let Some(rest) = bytes.get(at..)
+            && let Some(first) = rest.first()
+        {
+            match first {
+                0x20..=0x7e => {
+                    let count = plain_run(rest);
+                    if let Some(last) = count.checked_sub(1).and_then(|last| rest.get(last)) {
+                        self.newest = [*last, 0, 0, 0];
+                    }
+                    self.cursor.print_narrow(count);
+                    self.has_drawn_since = false;
+                    at += count;
+                }
+                b'\r' => {
+                    self.cursor.set_col(0);
+                    at += 1;
+                }
+                b'\n' => {
+                    self.cursor.unsettle();
+                    self.cursor.line_feeds(1);
+                    at += 1;
+                }
+                0x1b => match rendition(rest) {
+                    Some(count) => {
+                        self.pen.set(rest.get(2..count - 1).unwrap_or_default());
+                        at += count;
+                    }
+                    None if rest.starts_with(b"\x1b[K") => {
+                        self.cursor.unsettle();
+                        at += 3;
+                    }
+                    None => break,
+                },
+                0x80.. if self.character.is_empty() => at += self.take_character(rest),
+                _ => break,
+            }
+        }
+        if at > 0 {
+            self.is_at_saved = false;
+        }
+        at
     }
 
     /// Where a step down or a wrap would leave the program's screen without the terminal knowing.

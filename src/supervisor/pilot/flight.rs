@@ -1,21 +1,17 @@
 //! The loop: sleeps until somebody asks, looks as often as the attempt needs it, carries out its effects.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
 
-use super::ear::Hearing;
+use super::desk::{Answer, Call, Means, Message, Rules, Setup};
 use super::record::RecordReader;
 use super::world::{NoSession, World};
-use crate::adapter::recipe::Recipe;
 use crate::compaction::{
     Asking, Attempt, Effect, Focus, FocusReport, Goal, Input, Manner, Origin, Outcome, Policy,
     Request, Settled, Stage, TokenCounts,
 };
-use crate::event::{Event, EventBody, SCHEMA, SessionId, Timestamp, Tokens};
-use crate::store::Layout;
-use crate::supervisor::run::Run;
-use crate::terminal::{Keyboard, spawn_deaf};
+use crate::event::{Event, EventBody, SCHEMA, Timestamp};
+use crate::terminal::Keyboard;
 
 /// Between two looks while something is being typed or just was.
 const QUICK: Duration = Duration::from_millis(15);
@@ -33,100 +29,12 @@ const CONTINUE_TEXT: &str = "Continue with the task.";
 /// An agent's own requests are as far apart as the policy's.
 const AGENT_TURNS: u64 = 3;
 
-/// The user's rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Rules {
-    pub compact_at: Option<Tokens>,
-    pub continue_after: bool,
-    pub allow_agent: bool,
-}
-
-/// What a pilot needs.
-#[derive(Debug)]
-pub struct Setup {
-    pub layout: Layout,
-    pub run: Run,
-    pub recipe: Recipe,
-    pub has_launch_key: bool,
-    pub rules: Rules,
-    pub keyboard: Keyboard,
-    pub hearing: Hearing,
-}
-
-/// How the pilot reaches the rest of harn.
-#[expect(missing_debug_implementations, reason = "holds closures")]
-pub struct Means {
-    pub now: fn() -> Timestamp,
-    pub instant: fn() -> Instant,
-    /// Saves a checkpoint of this session and says how it went.
-    pub checkpoint: Box<dyn Fn(&SessionId) -> String + Send>,
-    /// Appends events to the session's log.
-    pub record: Box<dyn Fn(&SessionId, EventBody) + Send>,
-    /// Tells the user in one line.
-    pub tell: Box<dyn Fn(&str) + Send>,
-    /// Writes the work down for a fresh session; where, and how to start it.
-    pub hand_over: Box<dyn Fn(&SessionId) -> Option<String> + Send>,
-}
-
-/// A request from outside.
-#[derive(Debug)]
-pub struct Call {
-    pub id: u64,
-    pub origin: Origin,
-    pub focus: Option<Focus>,
-    /// Milliseconds; none: the caller does not wait.
-    pub wait_ms: Option<u64>,
-    pub answers: Sender<Answer>,
-}
-
-/// What a caller is told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// What the attempt is at.
-    Progress(String),
-    Settled(Box<Settled>),
-}
-
-#[derive(Debug)]
-pub enum Message {
-    Call(Call),
-    /// The caller has gone.
-    Hung(u64),
-    /// The key in the overlay.
-    Key,
-    /// The session does something.
-    Stirred,
-    /// The session is over.
-    Over,
-}
-
-/// The running pilot, for `command::run`.
-#[derive(Debug)]
-pub struct Pilot {
-    messages: Sender<Message>,
-    thread: JoinHandle<()>,
-}
-
-impl Pilot {
-    /// Starts the thread.
-    pub fn start(setup: Setup, means: Means) -> std::io::Result<Self> {
-        let (messages, received) = channel();
-        let mut flight = Flight::new(setup, means);
-        let thread = spawn_deaf("pilot", move || flight.run(&received))?;
-        Ok(Self { messages, thread })
-    }
-
-    pub fn messages(&self) -> Sender<Message> {
-        self.messages.clone()
-    }
-
-    /// The session is over: whatever is open is settled and told.
-    pub fn end(self) {
-        drop(self.messages);
-        if self.thread.join().is_err() {
-            tracing::warn!("the pilot ended badly");
-        }
-    }
+/// What is to be attempted.
+struct Order {
+    goal: Goal,
+    origin: Origin,
+    focus: Option<Focus>,
+    patience_ms: u64,
 }
 
 /// Somebody who waits for an outcome.
@@ -136,7 +44,7 @@ struct Waiter {
     answers: Sender<Answer>,
 }
 
-struct Flight {
+pub(super) struct Flight {
     world: World,
     keyboard: Keyboard,
     means: Means,
@@ -152,19 +60,10 @@ struct Flight {
 }
 
 impl Flight {
-    fn new(setup: Setup, means: Means) -> Self {
-        let clocks = (means.now, means.instant);
-        let Setup {
-            layout,
-            run,
-            recipe,
-            has_launch_key,
-            rules,
-            keyboard,
-            hearing,
-        } = setup;
+    pub(super) fn new(setup: Setup, means: Means) -> Self {
+        let (rules, keyboard) = (setup.rules, setup.keyboard.clone());
         Self {
-            world: World::new(layout, run, recipe, hearing, has_launch_key, clocks),
+            world: World::new(setup, means.now, means.instant),
             keyboard,
             means,
             rules,
@@ -179,7 +78,7 @@ impl Flight {
         }
     }
 
-    fn run(&mut self, messages: &Receiver<Message>) {
+    pub(super) fn run(&mut self, messages: &Receiver<Message>) {
         loop {
             let received = match self.pause() {
                 Some(pause) => messages.recv_timeout(pause),
@@ -310,7 +209,13 @@ impl Flight {
             (self.means.checkpoint)(&known.speaker.session);
         }
         let manner = self.world.recipe.manner;
-        self.start(Goal::Compaction, manner, origin, focus, patience_ms);
+        let order = Order {
+            goal: Goal::Compaction,
+            origin,
+            focus,
+            patience_ms,
+        };
+        self.start(order, manner);
         Ok(())
     }
 
@@ -326,27 +231,20 @@ impl Flight {
         }
     }
 
-    fn start(
-        &mut self,
-        goal: Goal,
-        manner: Manner,
-        origin: Origin,
-        focus: Option<Focus>,
-        patience_ms: u64,
-    ) {
+    fn start(&mut self, order: Order, manner: Manner) {
         let Some(known) = &self.world.session else {
             return;
         };
         let now = (self.means.now)();
         let request = Request {
-            goal,
+            goal: order.goal,
             attempt: uuid::Uuid::now_v7().to_string(),
             run: self.world.run.id.clone(),
             session: known.speaker.session.clone(),
-            origin,
-            focus,
+            origin: order.origin,
+            focus: order.focus,
             at: now,
-            until: later(now, patience_ms),
+            until: later(now, order.patience_ms),
         };
         let before = self.world.reported_tokens();
         let (attempt, effects) = Attempt::new(request, manner, before);
@@ -414,17 +312,19 @@ impl Flight {
     }
 
     fn put_event(&mut self, event: &Event) {
-        let is_later = self.typed_at.is_some_and(|typed| event.at >= typed);
-        let input = match &event.body {
-            EventBody::CompactionStarted { trigger, .. } if is_later => Input::Announced(*trigger),
-            EventBody::CompactionCompleted { trigger, .. } if is_later => Input::Reported(*trigger),
-            EventBody::CheckpointCreated { generation, .. } if is_later => Input::Saved {
-                generation: *generation,
-            },
-            EventBody::PromptSubmitted { .. } if is_later => Input::Prompted,
-            _ => return,
-        };
-        self.put(input);
+        if self.typed_at.is_none_or(|typed| event.at < typed) {
+            return;
+        }
+        if let EventBody::CompactionStarted { trigger, .. } = &event.body {
+            self.put(Input::Announced(*trigger));
+        } else if let EventBody::CompactionCompleted { trigger, .. } = &event.body {
+            self.put(Input::Reported(*trigger));
+        } else if let EventBody::CheckpointCreated { generation, .. } = &event.body {
+            let generation = *generation;
+            self.put(Input::Saved { generation });
+        } else if matches!(event.body, EventBody::PromptSubmitted { .. }) {
+            self.put(Input::Prompted);
+        }
     }
 
     fn read_record(&mut self) {
@@ -472,11 +372,13 @@ impl Flight {
                         attempt: attempt.request().attempt.clone(),
                         origin: attempt.request().origin,
                         has_focus: attempt.request().focus.is_some(),
-                    })
+                    });
                 }
-                Effect::TellTyped => self.record_managed(|attempt| EventBody::ManagedTyped {
-                    attempt: attempt.request().attempt.clone(),
-                }),
+                Effect::TellTyped => {
+                    self.record_managed(|attempt| EventBody::ManagedTyped {
+                        attempt: attempt.request().attempt.clone(),
+                    });
+                }
                 Effect::TellSubmitted(way) => {
                     self.record_managed(|attempt| EventBody::ManagedSubmitted {
                         attempt: attempt.request().attempt.clone(),
@@ -504,7 +406,7 @@ impl Flight {
 
     /// The line that goes on with the task is no compaction, and no event tells of one.
     fn record_managed(&self, body: impl Fn(&Attempt) -> EventBody) {
-        if let Some(attempt) = self.attempt.as_ref().filter(is_compaction) {
+        if let Some(attempt) = self.attempt.as_ref().filter(|it| is_compaction(it)) {
             (self.means.record)(&attempt.request().session, body(attempt));
         }
     }
@@ -515,7 +417,7 @@ impl Flight {
         };
         let mut settled = attempt.settled(Outcome::Unconfirmed);
         let session = attempt.request().session.clone();
-        if !is_compaction(&attempt) {
+        if !is_compaction(attempt) {
             if settled.outcome != Outcome::Confirmed {
                 let reason = settled.reason.unwrap_or_default();
                 (self.means.tell)(&format!("not continued: {reason}"));
@@ -557,7 +459,13 @@ impl Flight {
             needs_menu: false,
             ..self.world.recipe.manner
         };
-        self.start(Goal::Prompt, manner, Origin::Policy, None, CONTINUE_MS);
+        let order = Order {
+            goal: Goal::Prompt,
+            origin: Origin::Policy,
+            focus: None,
+            patience_ms: CONTINUE_MS,
+        };
+        self.start(order, manner);
     }
 
     fn tell_progress(&mut self) {
@@ -568,7 +476,7 @@ impl Flight {
         if text == self.told {
             return;
         }
-        if is_compaction(&attempt) {
+        if is_compaction(attempt) {
             (self.means.tell)(&format!("compact: {text}"));
         }
         for waiter in &self.waiters {
@@ -644,7 +552,7 @@ impl Flight {
     }
 }
 
-fn is_compaction(attempt: &&Attempt) -> bool {
+fn is_compaction(attempt: &Attempt) -> bool {
     attempt.request().goal == Goal::Compaction
 }
 
@@ -656,9 +564,10 @@ fn answer(answers: &Sender<Answer>, told: Answer) {
 
 /// One line for the overlay.
 fn summary(settled: &Settled) -> String {
-    let head = match settled.outcome {
-        Outcome::Confirmed => "compacted".to_owned(),
-        outcome => format!("compact: {}", outcome.word()),
+    let head = if settled.outcome == Outcome::Confirmed {
+        "compacted".to_owned()
+    } else {
+        format!("compact: {}", settled.outcome.word())
     };
     let reason = settled.reason.as_ref();
     let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));

@@ -1,0 +1,5 @@
+//! `harn install` and `harn uninstall`.
+
+mod called;
+mod corpus;
+mod round_trip;
