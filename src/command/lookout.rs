@@ -52,13 +52,21 @@ pub(super) type Tell = Arc<dyn Fn(News) -> bool + Send + Sync>;
 /// The other end.
 #[derive(Debug)]
 pub(super) struct Lookout {
-    wanted: Arc<Mutex<Option<SessionId>>>,
+    wanted: Arc<Mutex<Wanted>>,
     wake: SyncSender<()>,
+}
+
+/// The selected session.
+#[derive(Clone, Debug, Default)]
+struct Wanted {
+    session: Option<SessionId>,
+    /// Grows with each wish: one who asks anew has forgotten what was told.
+    number: u64,
 }
 
 impl Lookout {
     pub(super) fn start(layout: Layout, tell: Tell) -> std::io::Result<Self> {
-        let wanted = Arc::new(Mutex::new(None));
+        let wanted = Arc::new(Mutex::new(Wanted::default()));
         let watch = Several::new();
         let wake = watch.waker();
         let mut looking = Looking {
@@ -77,7 +85,10 @@ impl Lookout {
 
     /// The session whose details are wanted.
     pub(super) fn look_at(&self, session: Option<SessionId>) {
-        *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = session;
+        let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        wanted.session = session;
+        wanted.number += 1;
+        drop(wanted);
         if self.wake.try_send(()).is_err() {
             tracing::trace!("it is about to look anyway");
         }
@@ -90,7 +101,7 @@ type Stamp = [(u64, u64, i64, i64); 2];
 struct Looking {
     layout: Layout,
     tell: Tell,
-    wanted: Arc<Mutex<Option<SessionId>>>,
+    wanted: Arc<Mutex<Wanted>>,
     watch: Several,
     runs: Runs,
     cache: HashMap<String, (Stamp, Known)>,
@@ -98,9 +109,9 @@ struct Looking {
     followed: Option<Followed>,
 }
 
-/// The selected session.
+/// What was read of the selected session.
 struct Followed {
-    id: SessionId,
+    wish: u64,
     dir: PathBuf,
     stamp: Stamp,
     series: Series,
@@ -197,10 +208,15 @@ impl Looking {
             .wanted
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .clone()?;
-        if self.followed.as_ref().is_none_or(|it| it.id != wanted) {
+            .clone();
+        if self
+            .followed
+            .as_ref()
+            .is_some_and(|it| it.wish != wanted.number)
+        {
             self.followed = None;
         }
+        let (wish, wanted) = (wanted.number, wanted.session?);
         let entry = index::find(&self.layout, &wanted).ok()??;
         if let Some(followed) = &self.followed
             && stamp_of(&followed.dir) == Some(followed.stamp)
@@ -209,7 +225,7 @@ impl Looking {
         }
         let session = Session::glance(&self.layout, &entry).ok()?;
         let mut followed = self.followed.take().unwrap_or_else(|| Followed {
-            id: wanted,
+            wish,
             dir: session.store.dir().path().to_owned(),
             stamp: Stamp::default(),
             series: Series::default(),
