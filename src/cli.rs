@@ -66,8 +66,10 @@ pub enum Command {
     Install(InstallArgs),
     /// Take out of a harness's settings what `install` put there
     Uninstall(UninstallArgs),
-    /// Put a terminal right that something left broken
-    #[command(after_help = "Example:\n  harn doctor --terminal")]
+    /// Is everything wired, trusted, firing and writable (exit 1 if not)
+    #[command(
+        after_help = "Reads only, but for --terminal.\n\nExamples:\n  harn doctor\n  harn doctor --json\n  harn doctor --terminal"
+    )]
     Doctor(DoctorArgs),
     /// Print a completion script
     #[command(after_help = "Example:\n  \
@@ -533,8 +535,12 @@ pub struct SessionsArgs {
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// Reset the terminal: line discipline, mouse, keyboard protocol, screen, colours
-    #[arg(long, required = true)]
+    #[arg(long)]
     pub terminal: bool,
+
+    /// Print one JSON document
+    #[arg(long, conflicts_with = "terminal")]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,8 +1,7 @@
 //! Whether what an adapter claims is what its recordings show: each goes through the production decoder, machine and reply.
 //!
 //! Pure. Recordings are compiled in. What only a running client can show (a briefing in the next request, a typed command that the
-//! client takes) is shown here as far as harn's own part of it goes; `adapter bench --live` does the rest. Called by
-//! `command::adapter`.
+//! client takes) is shown here as far as harn's own part of it goes; `tests/real/` does the rest. Called by `command::adapter`.
 
 use include_dir::{Dir, DirEntry, include_dir};
 use serde::Serialize;
@@ -175,28 +174,30 @@ fn look(manifest: &Manifest, recordings: &Recordings, dimension: Dimension) -> S
     }
 }
 
-/// Recorded payloads of one native event, decoded; an event that harn does not listen to is none.
-fn inputs(manifest: &Manifest, recordings: &Recordings) -> Vec<(String, HookInput)> {
+/// Recorded payloads, decoded, and the names of those that cannot be; an event that harn does not listen to is none.
+fn inputs(manifest: &Manifest, recordings: &Recordings) -> (Vec<(String, HookInput)>, Vec<String>) {
     #[derive(serde::Deserialize)]
     struct RecordingWire {
         stdin: Box<serde_json::value::RawValue>,
     }
     let mut found = Vec::new();
+    let mut broken = Vec::new();
     for (path, bytes) in recordings.below("fixtures/hook/") {
         let name = path.rsplit('/').next().unwrap_or(path);
         let native = name.split('.').next().unwrap_or(name);
-        let (Some(spec), Ok(recording)) = (
-            manifest.event(native),
-            serde_json::from_slice::<RecordingWire>(bytes),
-        ) else {
+        let Some(spec) = manifest.event(native) else {
             continue;
         };
-        if let Ok(Decoded::Input(input)) = decode(manifest, spec, recording.stdin.get().as_bytes())
-        {
-            found.push((name.to_owned(), *input));
+        let recording = serde_json::from_slice::<RecordingWire>(bytes).ok();
+        let decoded =
+            recording.and_then(|it| decode(manifest, spec, it.stdin.get().as_bytes()).ok());
+        match decoded {
+            Some(Decoded::Input(input)) => found.push((name.to_owned(), *input)),
+            Some(Decoded::Ignored(_)) => {}
+            None => broken.push(name.to_owned()),
         }
     }
-    found
+    (found, broken)
 }
 
 fn is_post(signal: &Signal) -> bool {
@@ -210,7 +211,10 @@ fn is_post(signal: &Signal) -> bool {
 }
 
 fn signal(manifest: &Manifest, recordings: &Recordings, is_it: impl Fn(&Signal) -> bool) -> Seen {
-    let inputs = inputs(manifest, recordings);
+    let (inputs, broken) = inputs(manifest, recordings);
+    if !broken.is_empty() {
+        return Seen::No(format!("not decoded: {}", broken.join(", ")));
+    }
     let names: Vec<String> = inputs
         .iter()
         .filter(|(_, input)| is_it(&input.signal))
@@ -229,7 +233,7 @@ fn injection(manifest: &Manifest, recordings: &Recordings) -> Seen {
     if manifest.events.is_empty() {
         return Seen::No("no event is wired".into());
     }
-    let inputs = inputs(manifest, recordings);
+    let (inputs, _) = inputs(manifest, recordings);
     if inputs.is_empty() {
         return Seen::Nothing("no recordings".into());
     }
@@ -306,8 +310,25 @@ fn telemetry(manifest: &Manifest, recordings: &Recordings) -> Seen {
             }
         }
     }
+    let mut lines = 0_usize;
+    for (path, bytes) in recordings.below("fixtures/statusline/") {
+        #[derive(serde::Deserialize)]
+        struct LineWire {
+            stdin: Option<Box<serde_json::value::RawValue>>,
+        }
+        let recorded = serde_json::from_slice::<LineWire>(bytes).ok();
+        let stdin = recorded.and_then(|it| it.stdin);
+        let bytes = stdin.as_ref().map_or(bytes, |it| it.get().as_bytes());
+        match gauge.status_line.map(|parse| parse(bytes)) {
+            Some(None) => return Seen::No(format!("not read: {path}")),
+            Some(Some(_)) => lines += 1,
+            None => {}
+        }
+    }
     if readings > 0 {
-        Seen::Yes(format!("{readings} measurements in recorded transcripts"))
+        Seen::Yes(format!(
+            "{readings} measurements in recorded transcripts, {lines} status lines read"
+        ))
     } else {
         Seen::No("no measurement in any recorded transcript".into())
     }

@@ -50,6 +50,11 @@ pub fn bridge_line(harn: &str, adapter: &str, then: Option<&str>) -> String {
     }
 }
 
+/// The program that a command line of harn's starts.
+pub fn program(command: &str) -> Option<String> {
+    shlex::split(command)?.into_iter().next()
+}
+
 /// The words behind harn's own name; none where another program is run.
 fn words(command: &str) -> Option<Vec<String>> {
     let mut words = shlex::split(command)?;

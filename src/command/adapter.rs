@@ -110,9 +110,12 @@ fn list(is_json: bool) -> anyhow::Result<Exit> {
             word(Dimension::Resume),
         ]);
     }
-    let note = "\ntrigger: in sessions that `harn run` hosts; nowhere else can anybody but the keyboard compact";
+    let note = "\ntrigger: in sessions that `harn run` hosts; elsewhere only the keyboard compacts";
     say(&format!("{}{note}", columns(&rows)))
 }
+
+/// Columns left for what was seen, on a terminal of 80.
+const SEEN_CELLS: usize = 48;
 
 /// Short enough for a column.
 fn support(support: Support) -> &'static str {
@@ -313,17 +316,19 @@ fn text(adapter: &BenchedWire) -> String {
         };
         text.push_str(&[" · ", &client.program, " ", version, ", ", mark].concat());
     }
-    let mut rows = Vec::new();
     for line in &adapter.dimensions {
         let verdict = serde_json::to_value(line.verdict).unwrap_or_default();
-        let verdict = verdict.as_str().unwrap_or_default().to_owned();
-        rows.push(vec![
-            format!("  {}", line.dimension.word()),
-            verdict,
-            line.seen.clone(),
-        ]);
+        let verdict = verdict.as_str().unwrap_or_default();
+        let mut seen = wrapped(&line.seen, SEEN_CELLS).into_iter();
+        let first = seen.next().unwrap_or_default();
+        text.push_str(&format_row(line.dimension.word(), verdict, &first));
+        for more in seen {
+            text.push_str(&format_row("", "", &more));
+        }
     }
-    text.push('\n');
-    text.push_str(&columns(&rows));
     text
+}
+
+fn format_row(dimension: &str, verdict: &str, seen: &str) -> String {
+    format!("\n  {dimension:<16} {verdict:<12} {seen}")
 }

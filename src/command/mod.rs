@@ -4,6 +4,7 @@ mod adapter;
 mod briefing;
 mod capsules;
 mod checkpoint;
+mod checkup;
 mod choose;
 mod clock;
 mod compact;

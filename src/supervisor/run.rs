@@ -218,6 +218,20 @@ pub fn sweep(layout: &Layout) -> Result<(), DirError> {
     Ok(())
 }
 
+/// How many runs are left whose harn is gone.
+pub fn stale(layout: &Layout) -> Result<usize, DirError> {
+    let Some(runs) = home::open_room(layout, home::RUNS)? else {
+        return Ok(0);
+    };
+    let mut count = 0;
+    for name in runs.names()? {
+        let Ok(dir) = runs.child(&name) else { continue };
+        let record = RunDir { dir }.read()?;
+        count += usize::from(record.is_some_and(|run| !process::is_alive(run.host)));
+    }
+    Ok(count)
+}
+
 /// Whether a run id (a UUID v7) was made long enough ago that its record must be there by now.
 fn is_old(name: &str) -> bool {
     const GRACE_S: u64 = 600;

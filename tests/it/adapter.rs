@@ -31,7 +31,7 @@ fn every_adapter_is_listed_with_all_its_claims() {
     }
     let output = env.run(env.harn(["adapter", "list"]), b"");
     assert!(
-        output.out().lines().all(|line| line.chars().count() <= 100),
+        output.out().lines().all(|line| line.chars().count() <= 82),
         "{}",
         output.out()
     );
@@ -143,4 +143,24 @@ fn a_missing_client_is_a_failure_only_where_it_is_required() {
         output.err(),
         "harn: no client of codex is installed\nhint: put it on PATH\n"
     );
+}
+
+#[test]
+fn the_page_of_what_is_verified_says_what_the_registry_claims() {
+    let page = include_str!("../../docs/harnesses.md");
+    let env = TestEnv::new();
+    for (id, heading) in [
+        ("claude-code", "\n## Claude Code\n"),
+        ("codex", "\n## Codex\n"),
+    ] {
+        let section = page.split(heading).nth(1).unwrap();
+        let section = section.split("\n## ").next().unwrap();
+        let (_, shown) = told(&env, &["show", id]);
+        for claim in shown["claims"].as_array().unwrap() {
+            let [dimension, support] =
+                ["dimension", "support"].map(|key| claim[key].as_str().unwrap());
+            let row = format!("| {dimension} | {support}: ");
+            assert!(section.contains(&row), "{id}: no row {row:?}");
+        }
+    }
 }

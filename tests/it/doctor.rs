@@ -44,3 +44,104 @@ fn broken_terminal_is_put_right() {
             .contains(OutputFlags::OPOST | OutputFlags::ONLCR)
     );
 }
+
+fn findings(env: &TestEnv) -> (i32, serde_json::Value) {
+    let output = env.run(env.harn(["doctor", "--json"]), b"");
+    assert_eq!(output.err(), "");
+    (output.code, serde_json::from_str(&output.out()).unwrap())
+}
+
+/// Checks of a level, with what was found.
+fn of_level(report: &serde_json::Value, level: &str) -> Vec<(String, String)> {
+    let all = report["findings"].as_array().unwrap();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    all.iter()
+        .filter(|it| it["level"] == level)
+        .map(|it| (text(&it["check"]), text(&it["what"])))
+        .collect()
+}
+
+fn quiet() -> TestEnv {
+    let mut env = TestEnv::new();
+    env.set("PATH", "/usr/bin:/bin");
+    env
+}
+
+#[test]
+fn nothing_wired_is_a_warning_and_no_failure() {
+    let env = quiet();
+    let (code, report) = findings(&env);
+    assert_eq!(
+        (code, &report["ok"], &report["schema"]),
+        (0, &true.into(), &1.into()),
+        "{report}"
+    );
+    let warned = of_level(&report, "warn");
+    let expected = "no hook of harn's is installed, and no owned run is live";
+    assert_eq!(warned, [("wiring".to_owned(), expected.to_owned())]);
+    let output = env.run(env.harn(["doctor"]), b"");
+    assert!(
+        output.out().contains("hint: `harn run -- <agent>`"),
+        "{}",
+        output.out()
+    );
+}
+
+#[test]
+fn what_is_installed_is_named_by_scope_and_twice_is_told() {
+    let env = quiet();
+    for scope in ["user", "project"] {
+        let installed = env.run(env.harn(["install", "claude-code", "--scope", scope]), b"");
+        assert_eq!(installed.code, 0, "{}", installed.err());
+    }
+    let (code, report) = findings(&env);
+    assert_eq!(code, 0, "{report}");
+    let warned = of_level(&report, "warn");
+    let twice = "claude-code: wired more than once, in the user and project settings";
+    assert_eq!(warned, [("wiring".to_owned(), twice.to_owned())]);
+}
+
+#[test]
+fn each_thing_that_keeps_harn_from_working_is_wrong_and_named() {
+    type Break = fn(&TestEnv);
+    let table: [(&str, &str, Break); 6] = [
+        ("config", "is not valid", |env| {
+            env.write(env.config().join("harn/config.toml"), "nonsense = 1\n");
+        }),
+        ("wiring", "disableAllHooks is on", |env| {
+            env.write(
+                env.home().join(".claude/settings.json"),
+                "{\"disableAllHooks\": true}",
+            );
+        }),
+        ("wiring", "line 2, column", |env| {
+            env.write(env.home().join(".claude/settings.json"), "{\n  nonsense\n}");
+        }),
+        ("wiring", "/gone/harn, which cannot be executed", |env| {
+            let hook = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"/gone/harn hook claude-code Stop","timeout":10}]}]}}"#;
+            env.write(env.home().join(".claude/settings.json"), hook);
+        }),
+        ("keys", "is not valid", |env| {
+            env.write(env.home().join(".claude/keybindings.json"), "{,}");
+        }),
+        ("state", "belongs to another", |env| {
+            // A file in the place of harn's directory.
+            env.write(env.state().join("harn"), "");
+        }),
+    ];
+    for (check, what, spoil) in table {
+        let env = quiet();
+        spoil(&env);
+        let (code, report) = findings(&env);
+        assert_eq!(
+            (code, &report["ok"]),
+            (1, &false.into()),
+            "{what}: {report}"
+        );
+        let wrong = of_level(&report, "wrong");
+        let is_told = |(its, text): &(String, String)| {
+            its == check && (text.contains(what) || what == "belongs to another")
+        };
+        assert!(wrong.iter().any(is_told), "{what}: {wrong:?}");
+    }
+}

@@ -5,4 +5,5 @@ mod asked;
 mod desk;
 mod hazard;
 mod rule;
+mod seen;
 mod socket;
