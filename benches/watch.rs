@@ -192,7 +192,7 @@ impl Dashboard {
         let mut reader = pair.master.try_clone_reader()?;
         let (send, output) = channel();
         std::thread::spawn(move || {
-            let mut block = [0; 65_536];
+            let mut block = [0; 8_192];
             while let Ok(count @ 1..) = reader.read(&mut block) {
                 if send
                     .send(block.get(..count).unwrap_or_default().to_vec())
