@@ -16,6 +16,8 @@ const COLS: [usize; 8] = [10, 12, 14, 16, 14, 12, 15, 7];
 /// The columns that stay on a narrow screen, the most telling first.
 const ORDER: [usize; 8] = [0, 3, 6, 7, 2, 5, 4, 1];
 const KEYS: &str = "q quit  ↑↓ select  c compact  s checkpoint  b briefing  / filter";
+/// Compactions named below the graph, the newest last.
+const MARKS: usize = 2;
 /// Rows below which there is only the list.
 const DETAIL_ROWS: u16 = 14;
 
@@ -187,6 +189,9 @@ fn paint_detail(model: &Model, now: Timestamp, at: &mut Cursor, cells: &mut Buff
     at.line(cells, &format!("─ {}{heard}", one_line(&name)), bold);
     let detail = &model.detail;
     let plain = Style::new();
+    if let Some(attempt) = &row.attempt {
+        at.line(cells, &format!("compaction {}", attempt.stage), bold);
+    }
     for warning in row.warnings.iter().take(2) {
         at.line(
             cells,
@@ -203,7 +208,8 @@ fn paint_detail(model: &Model, now: Timestamp, at: &mut Cursor, cells: &mut Buff
         for line in draw(&detail.series, canvas) {
             at.line(cells, &line, Style::new().fg(Color::Cyan));
         }
-        if let Some(mark) = detail.series.marks.last() {
+        let older = detail.series.marks.len().saturating_sub(MARKS);
+        for mark in detail.series.marks.iter().skip(older) {
             let ago = age(now.ms_since(mark.at));
             at.line(
                 cells,
