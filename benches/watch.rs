@@ -126,7 +126,8 @@ fn start_session(place: &Path, number: usize) -> Result<()> {
             "source": "startup",
             "tool_name": "Edit",
         });
-        let mut child = harn(&project, &["hook", "claude-code", event])
+        let mut child = harn(place, &["hook", "claude-code", event])
+            .current_dir(&project)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()?;

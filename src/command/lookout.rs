@@ -28,6 +28,9 @@ use crate::watch::Several;
 
 /// Between two looks while news keeps coming.
 const BETWEEN: Duration = Duration::from_millis(50);
+/// Where the system tells of changes, the list is read at one of so many looks that nothing asked for: a process that died
+/// tells nobody.
+const LOOKS_A_LIST: u32 = 5;
 /// Untold looks after which everything is read again: branches and processes tell nobody.
 const LOOKS_A_WHOLE: u32 = 30;
 /// Lines of the log that are kept.
@@ -126,20 +129,15 @@ impl Looking {
     fn run(&mut self) {
         let mut untold = 0;
         loop {
-            let news = match self.look() {
-                Ok(rows) if self.told.as_ref() == Some(&rows) => None,
-                Ok(rows) => {
-                    self.told = Some(rows.clone());
-                    Some(News::Rows(rows))
-                }
-                Err(error) => Some(News::Failed(error.to_string())),
-            };
-            if news.is_some_and(|news| !(self.tell)(news)) {
-                return;
-            }
+            // What a person looks at comes first.
             if let Some(detail) = self.detail()
                 && !(self.tell)(News::Detail(Box::new(detail)))
             {
+                return;
+            }
+            let is_idle = untold % LOOKS_A_LIST != 0 && self.watch.is_watching();
+            let news = if is_idle { None } else { self.news() };
+            if news.is_some_and(|news| !(self.tell)(news)) {
                 return;
             }
             std::thread::sleep(BETWEEN);
@@ -152,6 +150,18 @@ impl Looking {
                 untold = 0;
                 self.cache.clear();
             }
+        }
+    }
+
+    /// The list, if it is not what was told.
+    fn news(&mut self) -> Option<News> {
+        match self.look() {
+            Ok(rows) if self.told.as_ref() == Some(&rows) => None,
+            Ok(rows) => {
+                self.told = Some(rows.clone());
+                Some(News::Rows(rows))
+            }
+            Err(error) => Some(News::Failed(error.to_string())),
         }
     }
 
