@@ -86,7 +86,7 @@ fn confirmed(document: &Value, way: Way) {
 
 /// What stands in the way is waited for, and the screen below it stays.
 fn assert_waits(sandbox: &Sandbox, why: &str) {
-    let (code, document) = compact(sandbox, &["--wait", "1"]);
+    let (code, document) = compact(sandbox, &["--wait", "2"]);
     let reason = format!("still waiting: {why}");
     assert_eq!((code, told(&document)), (3, ("refused", reason.as_str())));
     assert_eq!(document["evidence"], json!([]));

@@ -57,7 +57,7 @@ fn confirmed(document: &Value, way: &str) {
 }
 
 fn assert_waits(desk: &Desk, why: &str) {
-    let (code, document) = compact(&desk.env, &["--wait", "1"]);
+    let (code, document) = compact(&desk.env, &["--wait", "2"]);
     let reason = format!("still waiting: {why}");
     assert_eq!((code, told(&document)), (3, ("refused", reason.as_str())));
     assert_eq!(document["evidence"], json!([]));
