@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::session::{self, Session};
+use super::session::{self, Session, SessionError};
 use super::sheet::Sheet;
 use super::{clock, place, witness};
 use crate::adapter::manifest::{Manifest, Version};
@@ -15,11 +15,15 @@ use crate::continuity::state::RecoveryState;
 use crate::event::Timestamp;
 use crate::install::{self, Format};
 use crate::store::Layout;
+use crate::store::dir::Durability;
+use crate::store::foreign::Foreign;
 use crate::store::home;
 use crate::supervisor::{run, version};
 
 /// Events may be this much in the future: two clocks of one machine agree better.
 const FUTURE_MS: i64 = 60_000;
+/// Written and removed again, to see whether that works.
+const PROBE: &str = "doctor.probe";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -114,7 +118,13 @@ fn config(layout: &Layout, found: &mut Findings) {
 }
 
 fn state(layout: &Layout, found: &mut Findings) {
-    match home::ensure(layout).and_then(|dir| dir.tighten().map(|()| dir)) {
+    let probed = home::ensure(layout).and_then(|dir| {
+        dir.tighten()?;
+        dir.replace(PROBE, b"", Durability::Atomic)?;
+        dir.remove(PROBE)?;
+        Ok(dir)
+    });
+    match probed {
         Ok(dir) => found.ok("state", format!("{} can be written", dir.path().display())),
         Err(error) => found.wrong(
             "state",
@@ -192,6 +202,13 @@ fn wiring(
                 }
             };
             if format == Format::Json {
+                if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&sheet.text) {
+                    found.wrong(
+                        "wiring",
+                        format!("{}: no plain JSON: {error}", path.display()),
+                        "the client may drop the whole file; take comments and trailing commas out",
+                    );
+                }
                 switched_off(site, &path, &sheet.text, found);
             }
             match install::hooks_in(format, &sheet.text, id) {
@@ -264,8 +281,18 @@ fn keys(site: Site, around: &Around<'_>, id: &str, found: &mut Findings) {
     let Some(path) = (site.keys)(around) else {
         return;
     };
-    let text = std::fs::read(&path).unwrap_or_default();
     let shown = path.display();
+    let text = match Foreign::read(&path, None) {
+        Ok(file) => file.bytes.unwrap_or_default(),
+        Err(error) => {
+            found.wrong(
+                "keys",
+                error.to_string(),
+                "mend the file, or its permissions",
+            );
+            return;
+        }
+    };
     match bound(&String::from_utf8_lossy(&text)) {
         SubmitKeys::Bound => found.ok(
             "keys",
@@ -348,6 +375,13 @@ fn sessions(layout: &Layout, project: &Path, found: &mut Findings) {
     for entry in entries {
         let session = match Session::view(layout, &entry) {
             Ok(session) => session,
+            Err(SessionError::Store(error)) if error.is_missing() => {
+                found.ok(
+                    "sessions",
+                    format!("{}: its state was removed", entry.session),
+                );
+                continue;
+            }
             Err(error) => {
                 found.wrong(
                     "sessions",

@@ -49,6 +49,11 @@ pub(super) enum UnusableConfig {
 /// The user's config; the defaults where there is no file.
 pub(super) fn config(layout: &Layout) -> Result<Config, UnusableConfig> {
     let path = layout.config.clone();
+    // A FIFO in its place would hold its reader up for ever.
+    if std::fs::metadata(&path).is_ok_and(|meta| !meta.is_file()) {
+        let source = std::io::Error::other("not a regular file");
+        return Err(UnusableConfig::Read { path, source });
+    }
     match std::fs::read_to_string(&path) {
         Ok(text) => Config::parse(&text).map_err(|source| UnusableConfig::Parse { path, source }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),

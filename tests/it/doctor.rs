@@ -104,7 +104,7 @@ fn what_is_installed_is_named_by_scope_and_twice_is_told() {
 #[test]
 fn each_thing_that_keeps_harn_from_working_is_wrong_and_named() {
     type Break = fn(&TestEnv);
-    let table: [(&str, &str, Break); 6] = [
+    let table: [(&str, &str, Break); 8] = [
         ("config", "is not valid", |env| {
             env.write(env.config().join("harn/config.toml"), "nonsense = 1\n");
         }),
@@ -120,6 +120,14 @@ fn each_thing_that_keeps_harn_from_working_is_wrong_and_named() {
         ("wiring", "/gone/harn, which cannot be executed", |env| {
             let hook = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"/gone/harn hook claude-code Stop","timeout":10}]}]}}"#;
             env.write(env.home().join(".claude/settings.json"), hook);
+        }),
+        ("wiring", "no plain JSON", |env| {
+            env.write(env.home().join(".claude/settings.json"), "{ // mine\n}");
+        }),
+        ("keys", "keybindings.json", |env| {
+            std::fs::create_dir_all(env.home().join(".claude")).unwrap();
+            let path = env.home().join(".claude/keybindings.json");
+            nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
         }),
         ("keys", "is not valid", |env| {
             env.write(env.home().join(".claude/keybindings.json"), "{,}");
@@ -144,4 +152,26 @@ fn each_thing_that_keeps_harn_from_working_is_wrong_and_named() {
         };
         assert!(wrong.iter().any(is_told), "{what}: {wrong:?}");
     }
+}
+
+#[test]
+fn state_that_was_removed_is_no_failure_and_a_config_that_is_a_pipe_holds_nothing_up() {
+    let env = quiet();
+    let payload =
+        serde_json::json!({"session_id": "s1", "cwd": env.project(), "source": "startup"});
+    let started = env.run(
+        env.harn(["hook", "claude-code", "SessionStart"]),
+        payload.to_string().as_bytes(),
+    );
+    assert_eq!(started.code, 0);
+    std::fs::remove_dir_all(env.project().join(".harnery")).unwrap();
+    let (code, report) = findings(&env);
+    assert_eq!(code, 0, "{report}");
+    let path = env.config().join("harn/config.toml");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let (code, report) = findings(&env);
+    assert_eq!(code, 1);
+    let wrong = of_level(&report, "wrong");
+    assert!(wrong[0].1.ends_with("not a regular file"), "{wrong:?}");
 }
