@@ -161,7 +161,13 @@ mod platform {
                 let targets = entries.filter_map(|it| std::fs::read_link(it.ok()?.path()).ok());
                 Some(targets.collect())
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(Vec::new()),
+            // Gone before the folder was opened, or while it was.
+            Err(error)
+                if error.kind() == std::io::ErrorKind::NotFound
+                    || error.raw_os_error() == Some(nix::errno::Errno::ESRCH as i32) =>
+            {
+                Some(Vec::new())
+            }
             Err(_) => None,
         }
     }

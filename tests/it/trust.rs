@@ -103,6 +103,15 @@ fn hooks_not_seen_are_told_by_the_other_commands_while_the_client_runs() {
         peers.contains("the run does not own its session"),
         "{peers}"
     );
+    let doctor = env.run(env.harn(["doctor"]), b"");
+    assert_eq!(doctor.code, 1, "{}", doctor.out());
+    assert!(
+        doctor
+            .out()
+            .contains("hooks not seen: open /hooks in Codex and trust harn's"),
+        "{}",
+        doctor.out()
+    );
     let status = env.run(env.harn(["context", "status"]), b"");
     assert_eq!(status.code, 64);
     assert!(status.err().contains("hooks not seen"), "{}", status.err());
