@@ -75,6 +75,12 @@ impl Timestamp {
         self.0.as_millisecond()
     }
 
+    /// The moment so many milliseconds later.
+    #[must_use]
+    pub fn after_ms(self, ms: u64) -> Self {
+        Self::from_unix_ms(self.as_unix_ms().saturating_add_unsigned(ms))
+    }
+
     /// Milliseconds from `earlier` to `self`; a clock that went back gives 0.
     pub fn ms_since(self, earlier: Self) -> u64 {
         u64::try_from(self.as_unix_ms() - earlier.as_unix_ms()).unwrap_or(0)

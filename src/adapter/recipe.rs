@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::{claude_code, codex, demo};
 use crate::compaction::{Keys, Manner, Record, Sight};
 use crate::event::{HarnessId, SessionId, Timestamp};
-use crate::terminal::Model;
+use crate::terminal::{Cell, Model};
 
 /// The facts and readers of one harness.
 #[derive(Clone, Copy, Debug)]
@@ -88,4 +88,24 @@ pub fn recipe(id: &HarnessId, args: &[OsString]) -> Option<Recipe> {
         "demo" => Some(demo::recipe(args)),
         _ => None,
     }
+}
+
+/// All rows of the screen; none where one of them is not known.
+pub(super) fn texts(model: &Model) -> Option<Vec<String>> {
+    let (rows, _) = model.size();
+    (0..rows).map(|row| model.text(row)).collect()
+}
+
+/// What was typed in a composer's line: without its mark, or its indent, and without faint cells.
+pub(super) fn typed(line: &[Cell]) -> String {
+    let mut text = String::new();
+    for cell in line.iter().skip(2) {
+        match cell.text.as_str() {
+            _ if cell.is_dim => text.push(' '),
+            "" | "\u{a0}" => text.push(' '),
+            told => text.push_str(told),
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::session::{self, Session};
 use super::{briefing, clock, overlay, place};
 use crate::adapter::Manifest;
-use crate::adapter::recipe::{Recipe, StatusSource};
+use crate::adapter::recipe::Recipe;
 use crate::event::{Event, EventBody, EventSource, RunId, SessionId};
 use crate::process::{self, Process};
 use crate::store::dir::{Dir, DirError, Durability};
@@ -68,11 +68,7 @@ impl Managed {
     pub(super) fn start(parts: &Parts<'_>) -> Result<(Self, Desk), ManagedError> {
         let (keyboard, desk) = keyboard()?;
         let hearing = Hearing::default();
-        let osc = match parts.recipe.status {
-            StatusSource::Reports { osc } => Some(osc),
-            StatusSource::File { .. } => None,
-        };
-        let ear = Ear::new(hearing.clone(), osc, clock::now, clock::instant);
+        let ear = Ear::new(hearing.clone(), &parts.recipe, clock::now, clock::instant);
         let path = socket_path(parts.layout, &parts.run.id)?;
         let setup = Setup {
             layout: parts.layout.clone(),

@@ -334,7 +334,7 @@ impl Attempt {
     }
 
     fn taken_back(&mut self, outcome: Outcome, reason: &str, now: Timestamp) -> Vec<Effect> {
-        self.residue_until = Some(later(now, RESIDUE_MS));
+        self.residue_until = Some(now.after_ms(RESIDUE_MS));
         self.settle(outcome, reason)
     }
 
@@ -493,7 +493,7 @@ impl Attempt {
 
     /// Some harnesses give the command back to the composer then.
     fn cancelled(&mut self, reason: &str, now: Timestamp) -> Vec<Effect> {
-        self.residue_until = Some(later(now, RESIDUE_MS));
+        self.residue_until = Some(now.after_ms(RESIDUE_MS));
         self.settle(Outcome::Cancelled, reason)
     }
 
@@ -506,7 +506,7 @@ impl Attempt {
             return Vec::new();
         }
         if view.sight.composer == Composer::Holds(self.typed_text()) {
-            self.residue_until = Some(later(view.at, RESIDUE_MS));
+            self.residue_until = Some(view.at.after_ms(RESIDUE_MS));
             return self.settle(Outcome::Failed, "the agent did not take the text");
         }
         self.settle(
@@ -555,7 +555,7 @@ impl Attempt {
             ))];
         }
         let is_gone = is_calm && view.sight.composer == Composer::Empty;
-        let has_waited = later(now, RESIDUE_MS - REPAINT_MS) >= until;
+        let has_waited = now.after_ms(RESIDUE_MS - REPAINT_MS) >= until;
         if now >= until || (is_gone && has_waited) {
             self.residue_until = None;
         }
@@ -602,10 +602,6 @@ fn idle_ms(view: &View, from: Timestamp) -> Option<u64> {
         Activity::Idle { since, .. } => Some(view.at.ms_since(since.max(from))),
         Activity::Busy | Activity::Dialog | Activity::Unknown => None,
     }
-}
-
-fn later(at: Timestamp, ms: u64) -> Timestamp {
-    Timestamp::from_unix_ms(at.as_unix_ms().saturating_add_unsigned(ms))
 }
 
 #[cfg(test)]

@@ -44,6 +44,10 @@ pub struct Sight {
 }
 
 impl Sight {
+    pub const HIDDEN: Self = Self {
+        composer: Composer::Hidden,
+        menu: None,
+    };
     pub const UNKNOWN: Self = Self {
         composer: Composer::Unknown,
         menu: None,

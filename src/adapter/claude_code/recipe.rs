@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::keys::{self, SubmitKeys};
-use crate::adapter::recipe::{Around, Editing, Recipe, Status, StatusSource, StatusWord};
+use crate::adapter::recipe::{self, Around, Editing, Recipe, Status, StatusSource, StatusWord};
 use crate::compaction::{Composer, Keys, Manner, Record, Reply, Sight};
 use crate::event::{CompactionTrigger, SessionId, Timestamp, Tokens};
 use crate::telemetry::line::{self, Line};
@@ -60,23 +60,20 @@ fn sight(model: &Model, editing: Editing) -> Sight {
 /// None where a row that matters is not known.
 fn read_sight(model: &Model, editing: Editing) -> Option<Sight> {
     let (rows, _) = model.size();
-    let mut texts = Vec::with_capacity(usize::from(rows));
-    for row in 0..rows {
-        texts.push(model.text(row)?);
-    }
+    let texts = recipe::texts(model)?;
     let mut rules = (0..rows).rev().filter(|row| {
         let text = texts.get(usize::from(*row)).map_or("", String::as_str);
         is_rule(text)
     });
     let (Some(below), Some(above)) = (rules.next(), rules.next()) else {
-        return Some(hidden());
+        return Some(Sight::HIDDEN);
     };
     let footer = texts.get(usize::from(below) + 1..).unwrap_or_default();
     let is_elsewhere = footer
         .iter()
         .any(|text| ELSEWHERE.iter().any(|word| text.contains(word)));
     if is_elsewhere || above + 1 == below {
-        return Some(hidden());
+        return Some(Sight::HIDDEN);
     }
     let mut lines = Vec::new();
     for row in above + 1..below {
@@ -105,13 +102,6 @@ fn read_sight(model: &Model, editing: Editing) -> Option<Sight> {
     })
 }
 
-fn hidden() -> Sight {
-    Sight {
-        composer: Composer::Hidden,
-        menu: None,
-    }
-}
-
 fn is_rule(text: &str) -> bool {
     let marks = text.chars().filter(|c| RULE.starts_with(*c)).count();
     text.starts_with(&RULE.repeat(RULE_CELLS)) && marks * 2 > text.chars().count()
@@ -127,7 +117,7 @@ fn composer(lines: &[Vec<Cell>]) -> Composer {
         Some(SHELL_MARK) => return Composer::Shell,
         Some(_) | None => return Composer::Hidden,
     }
-    let text: Vec<String> = lines.iter().map(|line| typed(line)).collect();
+    let text: Vec<String> = lines.iter().map(|line| recipe::typed(line)).collect();
     let text = text.join("\n");
     // What the client suggests behind its command is grey, not faint.
     let text = text.strip_suffix(HINT).unwrap_or(&text);
@@ -136,20 +126,6 @@ fn composer(lines: &[Vec<Cell>]) -> Composer {
     } else {
         Composer::Holds(text.trim_end().to_owned())
     }
-}
-
-/// A line without its mark, or its indent, and without faint cells.
-fn typed(line: &[Cell]) -> String {
-    let mut text = String::new();
-    for cell in line.iter().skip(2) {
-        match cell.text.as_str() {
-            _ if cell.is_dim => text.push(' '),
-            "" | "\u{a0}" => text.push(' '),
-            told => text.push_str(told),
-        }
-    }
-    text.truncate(text.trim_end().len());
-    text
 }
 
 /// Working titles begin with a turning mark of dots.

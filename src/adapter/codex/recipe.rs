@@ -6,12 +6,12 @@
 
 use serde::Deserialize;
 
-use crate::adapter::recipe::{Around, Editing, Recipe, StatusSource};
+use crate::adapter::recipe::{self, Around, Editing, Recipe, StatusSource};
 use crate::compaction::{Composer, Keys, Manner, Record, Reply, Sight};
 use crate::event::{CompactionTrigger, SessionId};
 use crate::telemetry::line::{self, Line};
 use crate::telemetry::number::{Count, Part, Words};
-use crate::terminal::{Cell, Model};
+use crate::terminal::Model;
 
 pub(in crate::adapter) const RECIPE: Recipe = Recipe {
     manner: Manner {
@@ -61,10 +61,7 @@ fn sight(model: &Model, _editing: Editing) -> Sight {
 /// None where a row that matters is not known.
 fn read_sight(model: &Model) -> Option<Sight> {
     let (rows, _) = model.size();
-    let mut texts = Vec::with_capacity(usize::from(rows));
-    for row in 0..rows {
-        texts.push(model.text(row)?);
-    }
+    let texts = recipe::texts(model)?;
     let is_marked = |row: &u16| {
         let text = texts.get(usize::from(*row)).map_or("", String::as_str);
         text.starts_with(MARK) || text.starts_with(SHELL_MARK)
@@ -75,7 +72,7 @@ fn read_sight(model: &Model) -> Option<Sight> {
             .is_some_and(|text| !text.is_empty())
     });
     let (Some(last), Some(row)) = (filled, (0..rows).rev().find(is_marked)) else {
-        return Some(hidden());
+        return Some(Sight::HIDDEN);
     };
     let footer = texts
         .get(usize::from(row) + 1..=usize::from(last))
@@ -84,7 +81,7 @@ fn read_sight(model: &Model) -> Option<Sight> {
         .iter()
         .any(|text| ELSEWHERE.iter().any(|word| text.contains(word)));
     if is_elsewhere || last - row > FOOTER_ROWS {
-        return Some(hidden());
+        return Some(Sight::HIDDEN);
     }
     if texts
         .get(usize::from(row))
@@ -95,7 +92,7 @@ fn read_sight(model: &Model) -> Option<Sight> {
             menu: None,
         });
     }
-    let text = typed(&model.row(row)?);
+    let text = recipe::typed(&model.row(row)?);
     // A draft of several lines goes on below its mark.
     let is_longer = footer.first().is_some_and(|text| !text.is_empty());
     let menu = row.checked_sub(1).and_then(|above| menu(&texts, above));
@@ -116,26 +113,6 @@ fn menu(texts: &[String], above: u16) -> Option<String> {
     let row = popup.trim_start();
     let row = row.strip_prefix(MARK).unwrap_or(row).trim_start();
     row.starts_with('/').then(|| row.to_owned())
-}
-
-fn hidden() -> Sight {
-    Sight {
-        composer: Composer::Hidden,
-        menu: None,
-    }
-}
-
-fn typed(line: &[Cell]) -> String {
-    let mut text = String::new();
-    for cell in line.iter().skip(2) {
-        match cell.text.as_str() {
-            _ if cell.is_dim => text.push(' '),
-            "" => text.push(' '),
-            told => text.push_str(told),
-        }
-    }
-    text.truncate(text.trim_end().len());
-    text
 }
 
 const NEEDLES: [&str; 4] = ["compacted", "task_complete", "turn_aborted", "UserMessage"];

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use crate::adapter::recipe::{Recipe, StatusSource};
 use crate::adapter::report::{AgentState, ReportScanner};
 use crate::event::Timestamp;
 use crate::terminal::{
@@ -39,7 +40,8 @@ impl Hearing {
 #[derive(Debug)]
 pub struct Ear {
     hearing: Hearing,
-    titles: TitleScanner,
+    /// Only where titles say something of the client's state.
+    titles: Option<TitleScanner>,
     reports: Option<ReportScanner>,
     screen: Option<ScreenFeed>,
     now: fn() -> Timestamp,
@@ -47,17 +49,20 @@ pub struct Ear {
 }
 
 impl Ear {
-    /// `osc` is the number of the client's state reports, where it makes some.
+    /// Listens for what the recipe looks at, and nothing else.
     pub fn new(
         hearing: Hearing,
-        osc: Option<u32>,
+        recipe: &Recipe,
         now: fn() -> Timestamp,
         instant: fn() -> Instant,
     ) -> Self {
         Self {
             hearing,
-            titles: TitleScanner::default(),
-            reports: osc.map(ReportScanner::new),
+            titles: recipe.is_busy_title.map(|_| TitleScanner::default()),
+            reports: match recipe.status {
+                StatusSource::Reports { osc } => Some(ReportScanner::new(osc)),
+                StatusSource::File { .. } => None,
+            },
             screen: None,
             now,
             instant,
@@ -87,14 +92,17 @@ impl Ear {
         if let Some(screen) = &self.screen {
             screen.push(bytes);
         }
-        self.titles.observe(bytes);
+        if let Some(titles) = &mut self.titles {
+            titles.observe(bytes);
+        }
         let mut state = None;
         if let Some(reports) = &mut self.reports {
             reports.push(bytes, &mut |told| state = Some(told));
         }
         let mut heard = self.hearing.heard();
-        if heard.title.as_deref() != self.titles.title() {
-            heard.title = self.titles.title().map(str::to_owned);
+        let title = self.titles.as_ref().and_then(TitleScanner::title);
+        if heard.title.as_deref() != title {
+            heard.title = title.map(str::to_owned);
         }
         if let Some(state) =
             state.filter(|state| heard.state.is_none_or(|(known, _)| known != *state))

@@ -117,7 +117,7 @@ impl Flight {
 
     fn called(&mut self, call: Call) {
         let now = (self.means.now)();
-        let until = call.wait_ms.map(|ms| later(now, ms));
+        let until = call.wait_ms.map(|ms| now.after_ms(ms));
         if let Err(reason) = self.may_call(call.origin, call.focus.as_ref()) {
             let settled = self.refusal(call.origin, call.focus.as_ref(), reason);
             answer(&call.answers, Answer::Settled(Box::new(settled)));
@@ -133,7 +133,7 @@ impl Flight {
             return;
         }
         if let Some(attempt) = &mut self.attempt {
-            attempt.wait_until(later(now, patience));
+            attempt.wait_until(now.after_ms(patience));
         }
         match (&self.attempt, until) {
             (Some(attempt), None) => {
@@ -244,7 +244,7 @@ impl Flight {
             origin: order.origin,
             focus: order.focus,
             at: now,
-            until: later(now, order.patience_ms),
+            until: now.after_ms(order.patience_ms),
         };
         let before = self.world.reported_tokens();
         let (attempt, effects) = Attempt::new(request, manner, before);
@@ -574,8 +574,4 @@ fn summary(settled: &Settled) -> String {
     let fresh = settled.handoff.as_ref();
     let fresh = fresh.map_or_else(String::new, |path| format!(" (fresh session: {path})"));
     format!("{head}{reason}{fresh}")
-}
-
-fn later(at: Timestamp, ms: u64) -> Timestamp {
-    Timestamp::from_unix_ms(at.as_unix_ms().saturating_add_unsigned(ms))
 }
