@@ -90,7 +90,10 @@ pub(super) fn all(project: &Path) -> Findings {
         }
     };
     config(&layout, &mut found);
-    state(&layout, &mut found);
+    if !state(&layout, &mut found) {
+        // All else is looked at through it.
+        return found;
+    }
     let mut wired = 0;
     for manifest in registry::all() {
         client(&layout, &manifest, &mut found);
@@ -117,7 +120,7 @@ fn config(layout: &Layout, found: &mut Findings) {
     }
 }
 
-fn state(layout: &Layout, found: &mut Findings) {
+fn state(layout: &Layout, found: &mut Findings) -> bool {
     let probed = home::ensure(layout).and_then(|dir| {
         dir.tighten()?;
         dir.replace(PROBE, b"", Durability::Atomic)?;
@@ -125,12 +128,15 @@ fn state(layout: &Layout, found: &mut Findings) {
         Ok(dir)
     });
     match probed {
-        Ok(dir) => found.ok("state", format!("{} can be written", dir.path().display())),
-        Err(error) => found.wrong(
-            "state",
-            error.to_string(),
-            "nothing can be saved; free space or mend the permissions",
-        ),
+        Ok(dir) => {
+            found.ok("state", format!("{} can be written", dir.path().display()));
+            true
+        }
+        Err(error) => {
+            let hint = "nothing can be saved; free space or mend the permissions";
+            found.wrong("state", error.to_string(), hint);
+            false
+        }
     }
 }
 
@@ -202,17 +208,15 @@ fn wiring(
                 }
             };
             if format == Format::Json {
-                if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&sheet.text) {
-                    found.wrong(
-                        "wiring",
-                        format!("{}: no plain JSON: {error}", path.display()),
-                        "the client may drop the whole file; take comments and trailing commas out",
-                    );
-                }
                 switched_off(site, &path, &sheet.text, found);
             }
             match install::hooks_in(format, &sheet.text, id) {
-                Ok(found) => hooks.extend(found),
+                Ok(listed) => {
+                    if format == Format::Json {
+                        plain(&path, &sheet.text, found);
+                    }
+                    hooks.extend(listed);
+                }
                 Err(refusal) => found.wrong(
                     "wiring",
                     format!("{}: {refusal}", path.display()),
@@ -242,6 +246,17 @@ fn wiring(
     }
     keys(site, &around, id, found);
     scopes.len()
+}
+
+/// Comments and trailing commas, which harn reads and the client does not.
+fn plain(path: &Path, text: &str, found: &mut Findings) {
+    if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(text) {
+        found.wrong(
+            "wiring",
+            format!("{}: no plain JSON: {error}", path.display()),
+            "the client may drop the whole file; take comments and trailing commas out",
+        );
+    }
 }
 
 /// A switch in the settings that turns all hooks off.

@@ -31,7 +31,7 @@ fn every_adapter_is_listed_with_all_its_claims() {
     }
     let output = env.run(env.harn(["adapter", "list"]), b"");
     assert!(
-        output.out().lines().all(|line| line.chars().count() <= 82),
+        output.out().lines().all(|line| line.chars().count() <= 80),
         "{}",
         output.out()
     );

@@ -132,7 +132,7 @@ fn each_thing_that_keeps_harn_from_working_is_wrong_and_named() {
         ("keys", "is not valid", |env| {
             env.write(env.home().join(".claude/keybindings.json"), "{,}");
         }),
-        ("state", "belongs to another", |env| {
+        ("state", "Not a directory", |env| {
             // A file in the place of harn's directory.
             env.write(env.state().join("harn"), "");
         }),
@@ -147,10 +147,9 @@ fn each_thing_that_keeps_harn_from_working_is_wrong_and_named() {
             "{what}: {report}"
         );
         let wrong = of_level(&report, "wrong");
-        let is_told = |(its, text): &(String, String)| {
-            its == check && (text.contains(what) || what == "belongs to another")
-        };
+        let is_told = |(its, text): &(String, String)| its == check && text.contains(what);
         assert!(wrong.iter().any(is_told), "{what}: {wrong:?}");
+        assert_eq!(wrong.len(), 1, "{wrong:?}");
     }
 }
 
