@@ -317,7 +317,7 @@ fn keys(site: Site, around: &Around<'_>, id: &str, found: &mut Findings) {
             "keys",
             Level::Ok,
             &format!("{id}: no submit chords; managed compactions use Enter"),
-            Some("`harn install --keys` adds them"),
+            Some(&format!("`harn install {id} --keys` adds them")),
         ),
         SubmitKeys::Taken(taken) => found.warn(
             "keys",

@@ -233,6 +233,7 @@ fn text(settled: &Settled) -> String {
         settled
             .tokens
             .before
+            .filter(|_| settled.outcome == Outcome::Confirmed)
             .map(|before| format!("{} tokens were in use before it", before.0)),
         unused.map(|focus| format!("the focus was not used: {}", one_line(&focus.text))),
         settled
