@@ -3,12 +3,10 @@
 //! Pure. The bytes are looked at behind the byte path, in whatever pieces they come, and never held back or changed. A
 //! sequence that is no report, is too long or breaks off is passed over.
 
+use crate::terminal::OscScanner;
+
 /// Far longer than any report.
 const LIMIT_BYTES: usize = 128;
-const ESC: u8 = 0x1B;
-const BEL: u8 = 0x07;
-/// CAN and SUB abort a sequence.
-const ABORTS: [u8; 2] = [0x18, 0x1A];
 
 /// What the client is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,86 +35,31 @@ pub enum Block {
 pub struct ReportScanner {
     /// `<number>;`, as it stands behind `ESC ]`.
     head: Vec<u8>,
-    place: Place,
-    text: Vec<u8>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Ground,
-    Escape,
-    /// In an operating system command, its text kept.
-    Command,
-    /// The same, behind an ESC that may be the first half of its end.
-    CommandEscape,
+    commands: OscScanner,
 }
 
 impl ReportScanner {
     pub fn new(osc: u32) -> Self {
         Self {
             head: format!("{osc};").into_bytes(),
-            place: Place::Ground,
-            text: Vec::with_capacity(LIMIT_BYTES),
+            // One that fills it was longer.
+            commands: OscScanner::new(LIMIT_BYTES + 1),
         }
     }
 
     /// Looks at the next bytes and tells each report that ends in them.
     pub fn push(&mut self, bytes: &[u8], tell: &mut dyn FnMut(AgentState)) {
-        let mut rest = bytes;
-        while let Some((&byte, after)) = rest.split_first() {
-            rest = after;
-            match self.place {
-                Place::Ground if byte == ESC => self.place = Place::Escape,
-                // Most bytes are plain text: on to the next ESC at once.
-                Place::Ground => {
-                    let next = memchr::memchr(ESC, rest).unwrap_or(rest.len());
-                    rest = rest.get(next..).unwrap_or_default();
-                }
-                Place::Command if byte == BEL => self.end(tell),
-                Place::Command if byte == ESC => self.place = Place::CommandEscape,
-                Place::Command if ABORTS.contains(&byte) => self.place = Place::Ground,
-                Place::Command => self.keep(byte),
-                Place::CommandEscape if byte == b'\\' => self.end(tell),
-                // In a command: another sequence begins where this one should have ended.
-                Place::Escape | Place::CommandEscape => self.after_escape(byte),
+        let Self { head, commands } = self;
+        commands.push(bytes, &mut |text| {
+            let report = Some(text)
+                .filter(|text| text.len() <= LIMIT_BYTES)
+                .and_then(|text| text.strip_prefix(head.as_slice()))
+                .and_then(|text| std::str::from_utf8(text).ok())
+                .and_then(state);
+            if let Some(state) = report {
+                tell(state);
             }
-        }
-    }
-
-    fn after_escape(&mut self, byte: u8) {
-        self.text.clear();
-        self.place = match byte {
-            b']' => Place::Command,
-            ESC => Place::Escape,
-            _ => Place::Ground,
-        };
-    }
-
-    /// Of other commands, and of what is too long, only the end is awaited; their text is of no use.
-    fn keep(&mut self, byte: u8) {
-        let is_ours = self
-            .head
-            .iter()
-            .zip(&self.text)
-            .all(|(head, text)| head == text);
-        if is_ours && self.text.len() < LIMIT_BYTES {
-            self.text.push(byte);
-        } else if is_ours {
-            // A wrong first byte: no head fits from here on.
-            self.text.fill(0);
-        }
-    }
-
-    fn end(&mut self, tell: &mut dyn FnMut(AgentState)) {
-        self.place = Place::Ground;
-        let report = self
-            .text
-            .strip_prefix(self.head.as_slice())
-            .and_then(|text| std::str::from_utf8(text).ok())
-            .and_then(state);
-        if let Some(state) = report {
-            tell(state);
-        }
+        });
     }
 }
 

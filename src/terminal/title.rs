@@ -2,28 +2,26 @@
 //!
 //! Looked at behind the byte path, in whatever pieces the bytes come.
 
-/// Bytes of a title that are kept.
+use super::osc::OscScanner;
+
+/// Bytes of a title's command that are kept.
 const LIMIT_BYTES: usize = 256;
-const ESC: u8 = 0x1b;
-const BEL: u8 = 0x07;
-/// CAN and SUB abort a sequence.
-const ABORTS: [u8; 2] = [0x18, 0x1a];
+const HEADS: [&[u8]; 2] = [b"0;", b"2;"];
 
 /// Keeps the newest title of a stream.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct TitleScanner {
-    place: Place,
-    text: Vec<u8>,
+    commands: OscScanner,
     title: Option<String>,
 }
 
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    #[default]
-    Ground,
-    Escape,
-    Command,
-    CommandEscape,
+impl Default for TitleScanner {
+    fn default() -> Self {
+        Self {
+            commands: OscScanner::new(LIMIT_BYTES),
+            title: None,
+        }
+    }
 }
 
 impl TitleScanner {
@@ -33,39 +31,12 @@ impl TitleScanner {
     }
 
     pub fn observe(&mut self, bytes: &[u8]) {
-        let mut rest = bytes;
-        while let Some((&byte, after)) = rest.split_first() {
-            rest = after;
-            match self.place {
-                Place::Ground if byte == ESC => self.place = Place::Escape,
-                Place::Ground => {
-                    let next = memchr::memchr(ESC, rest).unwrap_or(rest.len());
-                    rest = rest.get(next..).unwrap_or_default();
-                }
-                Place::Command if byte == BEL => self.end(),
-                Place::Command if byte == ESC => self.place = Place::CommandEscape,
-                Place::Command if ABORTS.contains(&byte) => self.place = Place::Ground,
-                Place::Command if self.text.len() < LIMIT_BYTES => self.text.push(byte),
-                Place::Command => {}
-                Place::CommandEscape if byte == b'\\' => self.end(),
-                Place::Escape | Place::CommandEscape => {
-                    self.text.clear();
-                    self.place = match byte {
-                        b']' => Place::Command,
-                        ESC => Place::Escape,
-                        _ => Place::Ground,
-                    };
-                }
+        let Self { commands, title } = self;
+        commands.push(bytes, &mut |text| {
+            if let Some(told) = HEADS.iter().find_map(|head| text.strip_prefix(*head)) {
+                *title = Some(String::from_utf8_lossy(told).into_owned());
             }
-        }
-    }
-
-    fn end(&mut self) {
-        self.place = Place::Ground;
-        let heads: [&[u8]; 2] = [b"0;", b"2;"];
-        if let Some(title) = heads.iter().find_map(|head| self.text.strip_prefix(*head)) {
-            self.title = Some(String::from_utf8_lossy(title).into_owned());
-        }
+        });
     }
 }
 
