@@ -4,8 +4,9 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -20,6 +21,10 @@ const STATUS_LIMIT_S: u64 = 5;
 const SHELL_LIMIT_S: u64 = 60;
 /// Each hook of the session's end.
 pub(super) const END_LIMIT: Duration = Duration::from_millis(1_500);
+/// The same when a signal or a closed terminal ends the demo: it has to be gone before it is killed.
+pub(super) const HURRIED_END_LIMIT: Duration = Duration::from_millis(500);
+/// What still runs at the end may finish in this time.
+const GRACE: Duration = Duration::from_millis(300);
 const LIMIT_BYTES: u64 = 1024 * 1024;
 const POLL: Duration = Duration::from_millis(2);
 
@@ -39,6 +44,71 @@ pub(super) struct Runner {
     done_rx: Receiver<Done>,
     wake_tx: UnixStream,
     wake_rx: UnixStream,
+    running: Running,
+}
+
+/// The commands that run, each by its process group; one that was reaped is not among them.
+#[derive(Debug, Default, Clone)]
+struct Running(Arc<(Mutex<Vec<Pid>>, Condvar)>);
+
+impl Running {
+    fn groups(&self) -> MutexGuard<'_, Vec<Pid>> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts a command as the leader of a group of its own.
+    fn start(&self, command: &mut Command) -> io::Result<Child> {
+        let mut groups = self.groups();
+        let child = command.process_group(0).spawn()?;
+        groups.extend(group(&child));
+        Ok(child)
+    }
+
+    /// Its status once it has ended. A group is taken off in the moment in which its number becomes free.
+    fn reap(&self, child: &mut Child) -> io::Result<Option<ExitStatus>> {
+        let mut groups = self.groups();
+        let status = child.try_wait()?;
+        if status.is_some() {
+            groups.retain(|other| Some(*other) != group(child));
+            self.0.1.notify_all();
+        }
+        Ok(status)
+    }
+
+    /// Gives all of them this time, and whether they have ended.
+    fn wait(&self, limit: Duration) -> bool {
+        let waited = self
+            .0
+            .1
+            .wait_timeout_while(self.groups(), limit, |groups| !groups.is_empty());
+        waited.is_ok_and(|(_, waited)| !waited.timed_out())
+    }
+
+    fn kill(&self) {
+        for group in self.groups().iter() {
+            kill(*group);
+        }
+    }
+}
+
+fn group(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().map(Pid::from_raw)
+}
+
+fn kill(group: Pid) {
+    if let Err(error) = killpg(group, Signal::SIGKILL) {
+        tracing::debug!(%error, "a command goes on");
+    }
+}
+
+impl Drop for Runner {
+    /// Nothing it has started writes anywhere after it.
+    fn drop(&mut self) {
+        if !self.running.wait(GRACE) {
+            self.running.kill();
+            self.running.wait(GRACE);
+        }
+    }
 }
 
 impl Runner {
@@ -54,6 +124,7 @@ impl Runner {
             done_rx,
             wake_tx,
             wake_rx,
+            running: Running::default(),
         })
     }
 
@@ -74,14 +145,15 @@ impl Runner {
             .into_iter()
             .map(|handler| (self.command(&handler.command), handler))
             .collect();
+        let running = self.running.clone();
         self.spawn(move || {
             let threads: Vec<_> = commands
                 .into_iter()
                 .map(|(command, handler)| {
-                    let payload = payload.clone();
+                    let (payload, running) = (payload.clone(), running.clone());
                     thread::spawn(move || {
                         let limit = Duration::from_secs(handler.timeout.unwrap_or(HOOK_LIMIT_S));
-                        run(command, &handler.command, &payload, limit)
+                        run(&running, command, &handler.command, &payload, limit)
                     })
                 })
                 .collect();
@@ -96,9 +168,10 @@ impl Runner {
     pub(super) fn status_line(&self, handler: &Handler, payload: String) {
         let command = self.command(&handler.command);
         let name = handler.command.clone();
+        let running = self.running.clone();
         self.spawn(move || {
             let limit = Duration::from_secs(STATUS_LIMIT_S);
-            let ran = run(command, &name, &payload, limit);
+            let ran = run(&running, command, &name, &payload, limit);
             let text = if ran.code == Some(0) {
                 ran.stdout
             } else {
@@ -111,9 +184,10 @@ impl Runner {
     pub(super) fn shell(&self, id: u64, command: String) {
         let mut shell = self.command(&format!("{{ {command}\n}} 2>&1"));
         shell.env("PATH", path_with_own_directory());
+        let running = self.running.clone();
         self.spawn(move || {
             let limit = Duration::from_secs(SHELL_LIMIT_S);
-            let ran = run(shell, &command, "", limit);
+            let ran = run(&running, shell, &command, "", limit);
             let mut output: Vec<String> = ran.stdout.lines().map(str::to_owned).collect();
             match ran.code {
                 Some(0) => {}
@@ -124,14 +198,15 @@ impl Runner {
         });
     }
 
-    /// Runs hooks to their end, here and now.
-    pub(super) fn hooks_now(&self, handlers: &[Handler], payload: &str) {
+    /// Runs hooks to their end, here and now, each in this time.
+    pub(super) fn hooks_now(&self, handlers: &[Handler], payload: &str, limit: Duration) {
         for handler in handlers {
             run(
+                &self.running,
                 self.command(&handler.command),
                 &handler.command,
                 payload,
-                END_LIMIT,
+                limit,
             );
         }
     }
@@ -172,7 +247,7 @@ fn path_with_own_directory() -> std::ffi::OsString {
 }
 
 /// Runs a command in a process group of its own; one that takes too long is ended with all it has started.
-fn run(mut command: Command, name: &str, input: &str, limit: Duration) -> Ran {
+fn run(running: &Running, mut command: Command, name: &str, input: &str, limit: Duration) -> Ran {
     let mut ran = Ran {
         command: name.to_owned(),
         code: None,
@@ -180,11 +255,10 @@ fn run(mut command: Command, name: &str, input: &str, limit: Duration) -> Ran {
         stderr: String::new(),
     };
     command
-        .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let mut child = match command.spawn() {
+    let mut child = match running.start(&mut command) {
         Ok(child) => child,
         Err(error) => {
             ran.stderr = error.to_string();
@@ -197,7 +271,7 @@ fn run(mut command: Command, name: &str, input: &str, limit: Duration) -> Ran {
     thread::spawn(move || stdin.is_some_and(|mut stdin| stdin.write_all(input.as_bytes()).is_ok()));
     let stdout = reader(child.stdout.take());
     let stderr = reader(child.stderr.take());
-    ran.code = wait(&mut child, limit);
+    ran.code = wait(running, &mut child, limit);
     ran.stdout = stdout.join().unwrap_or_default();
     ran.stderr = stderr.join().unwrap_or_default();
     ran
@@ -215,20 +289,22 @@ fn reader(pipe: Option<impl io::Read + Send + 'static>) -> thread::JoinHandle<St
     })
 }
 
-fn wait(child: &mut Child, limit: Duration) -> Option<i32> {
+fn wait(running: &Running, child: &mut Child, limit: Duration) -> Option<i32> {
     let clock = Clock::start();
+    let mut is_killed = false;
     loop {
-        match child.try_wait() {
+        match running.reap(child) {
             Ok(Some(status)) => return status.code(),
-            Ok(None) if u128::from(clock.ms()) < limit.as_millis() => thread::sleep(POLL),
-            Ok(None) | Err(_) => {
-                let group = i32::try_from(child.id()).map(Pid::from_raw);
-                if let Ok(group) = group
-                    && let Err(error) = killpg(group, Signal::SIGKILL)
-                {
-                    tracing::debug!(%error, "a command that took too long goes on");
-                }
-                return child.wait().ok().and_then(|status| status.code());
+            Ok(None) if is_killed || u128::from(clock.ms()) < limit.as_millis() => {
+                thread::sleep(POLL);
+            }
+            Ok(None) => {
+                is_killed = true;
+                group(child).map(kill).unwrap_or_default();
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a command cannot be waited for");
+                return None;
             }
         }
     }

@@ -16,7 +16,7 @@ use super::hook::{self, HookCall, Place, Settings};
 use super::key::Decoder;
 use super::options::{Like, Options};
 use super::record::{At, Ids, Record};
-use super::runner::{Done, Runner};
+use super::runner::{Done, END_LIMIT, HURRIED_END_LIMIT, Runner};
 use super::scratch::{self, Scratch};
 use super::script::{Script, ScriptError};
 use super::surface::{self, Surface, TICK_MS};
@@ -51,11 +51,12 @@ fn at(step: &'static str) -> impl FnOnce(io::Error) -> DemoError {
 pub fn run(options: &Options) -> Result<u8, DemoError> {
     let settings = settings(options)?;
     let director = director(options, settings.count())?;
-    let signals = Signals::watch(&[Signal::SIGWINCH]).map_err(at("watch signals"))?;
+    // Watched until the scratch directory is gone: a terminal that closes is told of more than once.
+    let mut signals = Signals::watch(&[Signal::SIGWINCH]).map_err(at("watch signals"))?;
     scratch::sweep();
     let scratch = Scratch::create(options.keep).map_err(at("make a scratch directory"))?;
     let mut session = Session::new(options, settings, director, scratch)?;
-    let code = session.play(signals);
+    let code = session.play(&mut signals);
     session.end(&code);
     code
 }
@@ -173,7 +174,7 @@ impl Session {
         })
     }
 
-    fn play(&mut self, mut signals: Signals) -> Result<u8, DemoError> {
+    fn play(&mut self, signals: &mut Signals) -> Result<u8, DemoError> {
         let mut decoder = Decoder::default();
         loop {
             self.agent.advance(self.clock.ms());
@@ -190,7 +191,7 @@ impl Session {
             }
             let timeout = self.timeout(&decoder);
             let [input, wake, signal] =
-                wait(&self.surface, &self.runner, &signals, timeout).map_err(at("wait"))?;
+                wait(&self.surface, &self.runner, signals, timeout).map_err(at("wait"))?;
             if signal {
                 for received in signals.take() {
                     if received.signal == Signal::SIGWINCH {
@@ -320,7 +321,13 @@ impl Session {
         let call = HookCall::new("SessionEnd", json!({ "reason": reason }));
         let payload = hook::payload(&self.place, None, &call);
         let handlers = self.settings.handlers(call.event, None);
-        self.runner.hooks_now(&handlers, &payload.to_string());
+        let limit = match code {
+            Ok(code) if *code <= 128 => END_LIMIT,
+            // A signal, or a terminal that is gone.
+            Ok(_) | Err(_) => HURRIED_END_LIMIT,
+        };
+        self.runner
+            .hooks_now(&handlers, &payload.to_string(), limit);
         if self.surface.is_for_people() && code.is_ok() {
             let kept = if self.scratch.is_kept() {
                 "stays where it is"

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use nix::sys::signal::{Signal, kill};
 
 use super::stage::{agent, assert_intact, demo, scratches, wait_status, waiting};
-use crate::run::hosted::{LIMIT, wait_until};
+use crate::run::hosted::{LIMIT, content, is_gone, wait_until};
 use crate::support::{Pty, TestEnv};
 
 fn assert_swept(env: &TestEnv) {
@@ -55,10 +55,49 @@ fn a_closed_terminal_ends_it() {
     let mut pty = Pty::spawn(demo(&env, &[]), 30, 100);
     pty.wait_text("> Add a farewell");
     pty.hang_up();
-    pty.wait_exit(LIMIT);
+    assert_eq!(pty.wait_exit(LIMIT), 129);
     wait_until("the scratch directory goes", LIMIT, || {
         scratches(&env).is_empty()
     });
+}
+
+#[test]
+fn a_second_signal_does_not_cut_the_end_off() {
+    let env = TestEnv::new();
+    let began = env.root().join("began");
+    let again = env.root().join("again");
+    let settings = format!(
+        r#"{{"hooks":{{"SessionEnd":[{{"hooks":[{{"type":"command","command":
+        "echo >{}; while ! test -e {}; do :; done"}}]}}]}}}}"#,
+        began.display(),
+        again.display()
+    );
+    let mut pty = waiting(&env, &["--settings", &settings]);
+    pty.signal(Signal::SIGHUP);
+    wait_until("the end begins", LIMIT, || began.exists());
+    pty.signal(Signal::SIGHUP);
+    std::fs::File::create(&again).unwrap();
+    assert_eq!(pty.wait_exit(LIMIT), 129);
+    assert_swept(&env);
+}
+
+#[test]
+fn a_hook_that_still_writes_at_the_end_leaves_nothing_behind() {
+    let env = TestEnv::new();
+    let told = env.root().join("told");
+    let settings = format!(
+        r#"{{"hooks":{{"UserPromptSubmit":[{{"hooks":[{{"type":"command","command":
+        "trap '' HUP TERM; echo $$ >{}; while :; do mkdir -p late; date >late/$$; done 2>&-"}}]}}]}}}}"#,
+        told.display()
+    );
+    let mut pty = waiting(&env, &["--settings", &settings]);
+    pty.send(b"hello\r");
+    let pid = || -> Option<i32> { String::from_utf8(content(&told)).ok()?.trim().parse().ok() };
+    wait_until("the hook runs", LIMIT, || pid().is_some());
+    pty.signal(Signal::SIGTERM);
+    assert_eq!(pty.wait_exit(LIMIT), 143);
+    assert_swept(&env);
+    assert!(is_gone(pid().unwrap()));
 }
 
 #[test]

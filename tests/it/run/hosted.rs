@@ -49,10 +49,10 @@ pub(crate) fn wait_until(what: &str, limit: Duration, mut holds: impl FnMut() ->
     }
 }
 
-pub(super) fn is_gone(pid: i32) -> bool {
+pub(crate) fn is_gone(pid: i32) -> bool {
     kill(Pid::from_raw(pid), None) == Err(Errno::ESRCH)
 }
 
-pub(super) fn content(path: &Path) -> Vec<u8> {
+pub(crate) fn content(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_default()
 }
