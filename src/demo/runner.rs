@@ -19,11 +19,11 @@ use super::hook::{Handler, Ran};
 const HOOK_LIMIT_S: u64 = 600;
 const STATUS_LIMIT_S: u64 = 5;
 const SHELL_LIMIT_S: u64 = 60;
-/// Each hook of the session's end.
+/// The hooks of the session's end.
 pub(super) const END_LIMIT: Duration = Duration::from_millis(1_500);
 /// The same when a signal or a closed terminal ends the demo: it has to be gone before it is killed.
 pub(super) const HURRIED_END_LIMIT: Duration = Duration::from_millis(500);
-/// What still runs at the end may finish in this time.
+/// What still runs at the end may finish in this time, and so may the output of what was killed.
 const GRACE: Duration = Duration::from_millis(300);
 const LIMIT_BYTES: u64 = 1024 * 1024;
 const POLL: Duration = Duration::from_millis(2);
@@ -139,29 +139,12 @@ impl Runner {
         self.done_rx.try_iter().collect()
     }
 
-    /// All hooks of one event, side by side.
+    /// All hooks of one event.
     pub(super) fn hooks(&self, id: u64, handlers: Vec<Handler>, payload: String) {
-        let commands: Vec<(Command, Handler)> = handlers
-            .into_iter()
-            .map(|handler| (self.command(&handler.command), handler))
-            .collect();
-        let running = self.running.clone();
-        self.spawn(move || {
-            let threads: Vec<_> = commands
-                .into_iter()
-                .map(|(command, handler)| {
-                    let (payload, running) = (payload.clone(), running.clone());
-                    thread::spawn(move || {
-                        let limit = Duration::from_secs(handler.timeout.unwrap_or(HOOK_LIMIT_S));
-                        run(&running, command, &handler.command, &payload, limit)
-                    })
-                })
-                .collect();
-            let runs = threads.into_iter().flat_map(thread::JoinHandle::join);
-            Done::Hooks {
-                id,
-                runs: runs.collect(),
-            }
+        let (calls, running) = (self.calls(handlers), self.running.clone());
+        self.spawn(move || Done::Hooks {
+            id,
+            runs: side_by_side(&running, calls, &payload, Duration::from_secs(HOOK_LIMIT_S)),
         });
     }
 
@@ -198,17 +181,16 @@ impl Runner {
         });
     }
 
-    /// Runs hooks to their end, here and now, each in this time.
-    pub(super) fn hooks_now(&self, handlers: &[Handler], payload: &str, limit: Duration) {
-        for handler in handlers {
-            run(
-                &self.running,
-                self.command(&handler.command),
-                &handler.command,
-                payload,
-                limit,
-            );
-        }
+    /// Runs hooks to their end, here and now, all of them in this time.
+    pub(super) fn hooks_now(&self, handlers: Vec<Handler>, payload: &str, limit: Duration) {
+        side_by_side(&self.running, self.calls(handlers), payload, limit);
+    }
+
+    fn calls(&self, handlers: Vec<Handler>) -> Vec<(Command, Handler)> {
+        handlers
+            .into_iter()
+            .map(|handler| (self.command(&handler.command), handler))
+            .collect()
     }
 
     fn command(&self, command: &str) -> Command {
@@ -246,6 +228,28 @@ fn path_with_own_directory() -> std::ffi::OsString {
     std::env::join_paths(dirs).unwrap_or(path)
 }
 
+/// Runs hooks at the same time, each in its own limit and none in more than this one.
+fn side_by_side(
+    running: &Running,
+    calls: Vec<(Command, Handler)>,
+    payload: &str,
+    most: Duration,
+) -> Vec<Ran> {
+    thread::scope(|scope| {
+        let threads: Vec<_> = calls
+            .into_iter()
+            .map(|(command, handler)| {
+                scope.spawn(move || {
+                    let own = handler.timeout.map_or(most, Duration::from_secs);
+                    run(running, command, &handler.command, payload, own.min(most))
+                })
+            })
+            .collect();
+        let runs = threads.into_iter().flat_map(thread::ScopedJoinHandle::join);
+        runs.collect()
+    })
+}
+
 /// Runs a command in a process group of its own; one that takes too long is ended with all it has started.
 fn run(running: &Running, mut command: Command, name: &str, input: &str, limit: Duration) -> Ran {
     let mut ran = Ran {
@@ -271,9 +275,11 @@ fn run(running: &Running, mut command: Command, name: &str, input: &str, limit: 
     thread::spawn(move || stdin.is_some_and(|mut stdin| stdin.write_all(input.as_bytes()).is_ok()));
     let stdout = reader(child.stdout.take());
     let stderr = reader(child.stderr.take());
-    ran.code = wait(running, &mut child, limit);
-    ran.stdout = stdout.join().unwrap_or_default();
-    ran.stderr = stderr.join().unwrap_or_default();
+    ran.code = wait(running, &mut child, limit, || {
+        stdout.is_finished() && stderr.is_finished()
+    });
+    ran.stdout = printed(stdout);
+    ran.stderr = printed(stderr);
     ran
 }
 
@@ -289,23 +295,39 @@ fn reader(pipe: Option<impl io::Read + Send + 'static>) -> thread::JoinHandle<St
     })
 }
 
-fn wait(running: &Running, child: &mut Child, limit: Duration) -> Option<i32> {
+/// Empty when something that the command has left behind still holds the pipe.
+fn printed(reader: thread::JoinHandle<String>) -> String {
+    if !reader.is_finished() {
+        return String::new();
+    }
+    reader.join().unwrap_or_default()
+}
+
+/// Waits until a command has ended and `is_read`; kills it at the limit, and gives its output `GRACE` more.
+fn wait(
+    running: &Running,
+    child: &mut Child,
+    limit: Duration,
+    is_read: impl Fn() -> bool,
+) -> Option<i32> {
     let clock = Clock::start();
+    let mut status = None;
     let mut is_killed = false;
     loop {
-        match running.reap(child) {
-            Ok(Some(status)) => return status.code(),
-            Ok(None) if is_killed || u128::from(clock.ms()) < limit.as_millis() => {
-                thread::sleep(POLL);
-            }
-            Ok(None) => {
+        if status.is_none() {
+            status = running
+                .reap(child)
+                .inspect_err(|error| tracing::debug!(%error, "a command cannot be waited for"))
+                .ok()?;
+        }
+        let waited = Duration::from_millis(clock.ms());
+        match status {
+            Some(status) if is_read() || waited >= limit + GRACE => return status.code(),
+            None if waited >= limit && !is_killed => {
                 is_killed = true;
                 group(child).map(kill).unwrap_or_default();
             }
-            Err(error) => {
-                tracing::debug!(%error, "a command cannot be waited for");
-                return None;
-            }
+            Some(_) | None => thread::sleep(POLL),
         }
     }
 }

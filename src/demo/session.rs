@@ -326,8 +326,7 @@ impl Session {
             // A signal, or a terminal that is gone.
             Ok(_) | Err(_) => HURRIED_END_LIMIT,
         };
-        self.runner
-            .hooks_now(&handlers, &payload.to_string(), limit);
+        self.runner.hooks_now(handlers, &payload.to_string(), limit);
         if self.surface.is_for_people() && code.is_ok() {
             let kept = if self.scratch.is_kept() {
                 "stays where it is"

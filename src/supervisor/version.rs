@@ -3,12 +3,13 @@
 //! `--version` takes a client a tenth of a second or more; the answers are kept by path, modification time and size.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::time::Duration;
 
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use serde::{Deserialize, Serialize};
 
 use crate::adapter::manifest::Version;
@@ -114,7 +115,7 @@ fn write(dir: &Dir, cache: &BTreeMap<String, Known>) -> Result<(), DirError> {
         Err(error) => Err(DirError::Io {
             what: "write",
             path: dir.path().join(CACHE_FILE),
-            source: std::io::Error::other(error),
+            source: io::Error::other(error),
         }),
     }
 }
@@ -144,15 +145,41 @@ fn ask(program: &Path, flag: &str) -> Option<String> {
             }
         }
     };
-    let mut printed = String::new();
-    let mut stdout = child.stdout.take()?.take(PRINTED_LIMIT_BYTES);
-    stdout.read_to_string(&mut printed).ok()?;
-    status.success().then_some(printed)
+    status.success().then(|| printed(child.stdout.take()?))?
+}
+
+/// What was printed until now; something that the client has left behind may hold the pipe for as long as it likes.
+fn printed(stdout: ChildStdout) -> Option<String> {
+    fcntl(&stdout, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).ok()?;
+    let mut bytes = Vec::new();
+    match stdout.take(PRINTED_LIMIT_BYTES).read_to_end(&mut bytes) {
+        Err(error) if error.kind() != io::ErrorKind::WouldBlock => None,
+        Ok(_) | Err(_) => String::from_utf8(bytes).ok(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::io::Write as _;
+
     use super::*;
+
+    #[test]
+    fn what_a_client_leaves_behind_does_not_hold_its_answer_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let (client, gate) = (dir.path().join("client"), dir.path().join("gate"));
+        // Its child keeps the pipe until the answer was taken; without that it speaks up in the end.
+        let script = format!(
+            "(for i in $(seq 500); do test -e {} && exit; sleep 0.01; done; echo late) &\necho 1.2.3\n",
+            gate.display()
+        );
+        let mut file = File::create_new(&client).unwrap();
+        file.write_all(script.as_bytes()).unwrap();
+        let answer = ask(Path::new("/bin/sh"), client.to_str().unwrap());
+        assert_eq!(answer.as_deref(), Some("1.2.3\n"));
+        File::create_new(&gate).unwrap();
+    }
 
     #[test]
     fn flags_are_the_long_words_of_a_help() {

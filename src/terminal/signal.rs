@@ -64,7 +64,8 @@ impl Signals {
 
     /// What arrived since the last call; never waits.
     pub(crate) fn take(&mut self) -> Vec<Received> {
-        self.delivery
+        let received: Vec<Received> = self
+            .delivery
             .pending()
             .filter_map(|info| {
                 let signal = Signal::try_from(info.si_signo).ok()?;
@@ -73,14 +74,20 @@ impl Signals {
                     is_sent: is_sent(&info),
                 })
             })
-            .collect()
+            .collect();
+        if received.iter().any(|one| one.signal == Signal::SIGHUP) {
+            self.ending.retain(|signal| *signal != Signal::SIGHUP);
+        }
+        received
     }
 }
 
-/// Nobody reads the pipe any more, so what ends a program ends harn again. Watched once in a process.
+/// Nobody reads the pipe any more, so what ends a program ends harn again. Not so a second hang-up: the kernel, the shell and
+/// harn each tell of the same closed terminal, and what is done after the first has to come to its end. Watched once in a process.
 impl Drop for Signals {
     #[expect(unsafe_code, reason = "dispositions are process-wide")]
     fn drop(&mut self) {
+        self.take();
         for signal in &self.ending {
             // SAFETY: the default action runs no code of ours.
             if unsafe { libc::signal(*signal as i32, libc::SIG_DFL) } == libc::SIG_ERR {
@@ -161,5 +168,33 @@ impl Inherited {
             }
         }
         pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&self.mask), None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use nix::sys::signal::raise;
+
+    use super::*;
+
+    /// The process of the tests ends if it does not hold.
+    #[test]
+    fn a_second_hang_up_ends_nothing() {
+        for is_taken in [true, false] {
+            let mut signals = Signals::watch(&[]).unwrap();
+            raise(Signal::SIGHUP).unwrap();
+            let mut fds = [PollFd::new(signals.fd(), PollFlags::POLLIN)];
+            assert_eq!(poll(&mut fds, PollTimeout::from(10_000_u16)), Ok(1));
+            if is_taken {
+                let hang_up = Received {
+                    signal: Signal::SIGHUP,
+                    is_sent: true,
+                };
+                assert_eq!(signals.take(), [hang_up]);
+            }
+            drop(signals);
+            raise(Signal::SIGHUP).unwrap();
+        }
     }
 }

@@ -82,6 +82,28 @@ fn a_second_signal_does_not_cut_the_end_off() {
 }
 
 #[test]
+fn hooks_that_never_end_do_not_hold_the_end_up() {
+    let env = TestEnv::new();
+    let began = env.root().join("began");
+    let hold = format!(
+        r#"{{"type":"command","command":"trap '' HUP TERM; echo $$ >>{}; sleep 1000"}}"#,
+        began.display()
+    );
+    // One after the other they would need longer than harn waits before it kills.
+    let hooks = [hold.as_str(); 6].join(",");
+    let left_behind = r#"{"type":"command","command":"setsid sh -c 'sleep 3' & exit 0"}"#;
+    let settings = format!(r#"{{"hooks":{{"SessionEnd":[{{"hooks":[{hooks},{left_behind}]}}]}}}}"#);
+    let mut pty = waiting(&env, &["--settings", &settings]);
+    pty.signal(Signal::SIGHUP);
+    assert_eq!(pty.wait_exit(LIMIT), 129);
+    assert_swept(&env);
+    let pids = String::from_utf8(content(&began)).unwrap();
+    let pids: Vec<i32> = pids.lines().map(|pid| pid.parse().unwrap()).collect();
+    assert_eq!(pids.len(), 6);
+    assert!(pids.into_iter().all(is_gone));
+}
+
+#[test]
 fn a_hook_that_still_writes_at_the_end_leaves_nothing_behind() {
     let env = TestEnv::new();
     let told = env.root().join("told");
