@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use support::timing::{Contestant, Prepare, millis, percentile, samples};
 
-const ROUNDS: usize = 101;
+const ROUNDS: usize = 41;
 const BOUND: f64 = 3.0;
 
 const NODE: &str = "const fs=require('fs');const p=JSON.parse(fs.readFileSync(0));

@@ -1,13 +1,14 @@
 //! What the context meter costs: the first sample of a huge transcript (bounds: 50 ms, 16 MiB), beside `jq` on the same file;
 //! following 10,000 appended lines a second (bound: 20 % of a core); the status-line bridge over the user's own command
-//! (bound: 5 ms). `cargo bench --bench telemetry`; `TELEMETRY_BYTES` sets another size than 1 GB.
+//! (bound: 5 ms). `cargo bench --bench telemetry`; `TELEMETRY_BYTES` sets another size than 1 GB. With npm's ccusage on the
+//! PATH that is timed on the same file as well.
 //!
 //! This program starts itself for the measured processes.
 
 mod support;
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Write as _};
+use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -89,6 +90,13 @@ fn table() -> Result<ExitCode> {
             millis(now().duration_since(start))
         );
     }
+    if let Some(time) = ccusage(place.path(), &path)? {
+        println!(
+            "  {:<14} {:>10.1} ms (whole file, once)",
+            "ccusage",
+            millis(time)
+        );
+    }
     let output = Command::new(&myself).arg("--first").arg(&path).output()?;
     let memory = String::from_utf8_lossy(&output.stdout)
         .trim()
@@ -116,6 +124,26 @@ fn table() -> Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Once over the same file as a client's only transcript; none where npm's ccusage is not on the PATH.
+fn ccusage(place: &Path, transcript: &Path) -> Result<Option<Duration>> {
+    let Ok(program) = which::which("ccusage") else {
+        return Ok(None);
+    };
+    let home = place.join("ccusage");
+    let project = home.join("projects/-p");
+    std::fs::create_dir_all(&project)?;
+    std::fs::hard_link(transcript, project.join("s.jsonl"))?;
+    let start = now();
+    let output = Command::new(program)
+        .args(["session", "--offline", "--json"])
+        .env("CLAUDE_CONFIG_DIR", &home)
+        .output()?;
+    if !output.status.success() {
+        bail!("ccusage: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(Some(now().duration_since(start)))
 }
 
 fn command(name: &'static str, program: &Path, args: &[&str], path: &Path) -> Contestant {
@@ -153,6 +181,9 @@ fn follow(path: &Path, count: u64) -> Result<ExitCode> {
     let watch = Watch::new(path.parent().context("a file has a directory")?);
     let mut follower = Follower::new(path, Limits::PATIENT, None);
     let mut seen = 0;
+    // The first look takes the newest line alone: it must be over before anything is appended.
+    read(&mut follower, &mut seen)?;
+    println!("ready");
     while seen < count {
         read(&mut follower, &mut seen)?;
         watch.wait(Duration::from_millis(100));
@@ -194,12 +225,14 @@ fn read(follower: &mut Follower, seen: &mut u64) -> Result<()> {
 fn followed(myself: &Path, path: &Path) -> Result<f64> {
     let total = LINES_A_SECOND * SECONDS;
     File::create(path)?;
-    let child = Command::new(myself)
+    let mut child = Command::new(myself)
         .arg("--follow")
         .arg(path)
         .arg(total.to_string())
         .stdout(Stdio::piped())
         .spawn()?;
+    let mut told = BufReader::new(child.stdout.take().context("a pipe")?).lines();
+    told.next().context("the follower is ready")??;
     let mut file = OpenOptions::new().append(true).open(path)?;
     let start = now();
     for batch in 0..total / BATCH {
@@ -208,9 +241,9 @@ fn followed(myself: &Path, path: &Path) -> Result<f64> {
         let due = Duration::from_millis(10) * u32::try_from(batch + 1)?;
         std::thread::sleep(due.saturating_sub(now().duration_since(start)));
     }
-    let output = child.wait_with_output()?;
+    let nanoseconds: u64 = told.next().context("the follower's time")??.parse()?;
     let time = now().duration_since(start);
-    let nanoseconds: u64 = String::from_utf8(output.stdout)?.trim().parse()?;
+    child.wait()?;
     Ok(Duration::from_nanos(nanoseconds).as_secs_f64() / time.as_secs_f64())
 }
 

@@ -131,20 +131,46 @@ impl Follower {
         self.position
     }
 
+    /// The file's first line; `None` while it is unfinished, and where it is too long. Changes no position.
+    pub fn first_line(&self) -> Result<Option<Vec<u8>>, FollowError> {
+        let (file, _) = self.open_file()?;
+        let mut line = Vec::new();
+        let mut block = vec![0; BLOCK_BYTES];
+        while line.len() <= self.limits.line_bytes {
+            let count = read_at(&file, &mut block, line.len() as u64)
+                .map_err(|source| self.failed(source))?;
+            let piece = block.get(..count).unwrap_or_default();
+            if let Some(end) = memchr::memchr(b'\n', piece) {
+                line.extend_from_slice(piece.get(..end).unwrap_or_default());
+                return Ok((line.len() <= self.limits.line_bytes).then_some(line));
+            }
+            if count == 0 {
+                break;
+            }
+            line.extend_from_slice(piece);
+        }
+        Ok(None)
+    }
+
     /// Looks at what is new.
     pub fn poll(&mut self, take: Take<'_>) -> Result<Progress, FollowError> {
-        let file = self.open()?;
-        let meta = file.metadata().map_err(|source| self.failed(source))?;
-        if !meta.is_file() {
-            let path = self.path.clone();
-            return Err(FollowError::NotAFile { path });
-        }
+        let (file, meta) = self.open_file()?;
         let done = match self.start(&file, &meta) {
             Ok(Ok(position)) => self.forward(&file, position, take),
             Ok(Err(start)) => self.tail(&file, &meta, start, take),
             Err(error) => Err(error),
         };
         done.map_err(|source| self.failed(source))
+    }
+
+    fn open_file(&self) -> Result<(File, Metadata), FollowError> {
+        let file = self.open()?;
+        let meta = file.metadata().map_err(|source| self.failed(source))?;
+        if !meta.is_file() {
+            let path = self.path.clone();
+            return Err(FollowError::NotAFile { path });
+        }
+        Ok((file, meta))
     }
 
     fn open(&self) -> Result<File, FollowError> {

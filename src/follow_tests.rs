@@ -120,6 +120,26 @@ fn a_file_that_was_replaced_cut_or_rewritten_is_read_again() {
 }
 
 #[test]
+fn the_first_line_is_given_whole_or_not_at_all() {
+    let (_dir, path) = place();
+    let follower = Follower::new(&path, SMALL, None);
+    assert!(matches!(
+        follower.first_line(),
+        Err(FollowError::Missing { .. })
+    ));
+    append(&path, b"hea");
+    assert_eq!(follower.first_line().unwrap(), None);
+    append(&path, b"d\nsecond\n");
+    assert_eq!(follower.first_line().unwrap(), Some(b"head".to_vec()));
+    assert_eq!(follower.position(), None);
+    let (_dir, path) = place();
+    let follower = Follower::new(&path, SMALL, None);
+    append(&path, &[b'x'; 41]);
+    append(&path, b"\n");
+    assert_eq!(follower.first_line().unwrap(), None);
+}
+
+#[test]
 fn a_line_that_is_too_long_is_skipped_and_counted() {
     let (_dir, path) = place();
     let long = [b'x'; 100];

@@ -3,7 +3,7 @@
 //! The only file with two platforms in it: Linux reads `/proc`, elsewhere `ps` is asked. Called by hooks (to find the
 //! harness above them) and by `supervisor/` (to tell a live run from a dead one).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -69,12 +69,25 @@ pub fn in_session(session: nix::unistd::Pid) -> Vec<Seen> {
 /// The processes at or below `root`, in its terminal session, that hold a file open which `is_wanted`; none where the
 /// system does not tell.
 pub fn holders_below(root: Process, is_wanted: impl Fn(&Path) -> bool) -> Option<Vec<Process>> {
+    let mut holders: Vec<Process> = held_below(root, is_wanted)?
+        .into_iter()
+        .map(|(holder, _)| holder)
+        .collect();
+    holders.dedup();
+    Some(holders)
+}
+
+/// The same with the files, each holder's together.
+pub fn held_below(
+    root: Process,
+    is_wanted: impl Fn(&Path) -> bool,
+) -> Option<Vec<(Process, PathBuf)>> {
     let sid = |pid: u32| {
         let pid = i32::try_from(pid).ok().map(nix::unistd::Pid::from_raw);
         nix::unistd::getsid(Some(pid?)).ok()
     };
     let session = sid(root.pid)?;
-    let mut holders = Vec::new();
+    let mut held = Vec::new();
     for pid in platform::pids()? {
         if sid(pid) != Some(session) {
             continue;
@@ -82,14 +95,14 @@ pub fn holders_below(root: Process, is_wanted: impl Fn(&Path) -> bool) -> Option
         let Some(seen) = see(pid).filter(|seen| is_at_or_below(seen, root)) else {
             continue;
         };
-        if platform::open_files(pid)?
-            .iter()
-            .any(|path| is_wanted(path))
-        {
-            holders.push(seen.process);
-        }
+        let files = platform::open_files(pid)?.into_iter();
+        held.extend(
+            files
+                .filter(|path| is_wanted(path))
+                .map(|path| (seen.process, path)),
+        );
     }
-    Some(holders)
+    Some(held)
 }
 
 /// Whether a process is `root` or somewhere below it.

@@ -81,6 +81,9 @@ pub struct Gauge {
     pub line: fn(&[u8], Subject<'_>) -> Parsed,
     /// Whether a file is a session's own transcript and not a sub-agent's.
     pub is_main: fn(&Path) -> bool,
+    /// Whether a record that begins with this line is of a conversation with the user. Only for a client whose session process
+    /// holds its record open, so that it can be found where no hook has named it.
+    pub is_held: Option<fn(&[u8]) -> bool>,
     /// The standard input of a status line; none where there is no status line.
     pub status_line: Option<StatusParser>,
     /// The user's own status line, by their settings.

@@ -1,23 +1,19 @@
-//! The manifests that are compiled in.
+//! The manifests that are compiled in, as JSON.
 //!
 //! Definitions never come from the directory an agent works in. A hook parses its own manifest and no other.
 
 use super::manifest::Manifest;
 
-/// Folder name and text of each manifest.
-const MANIFESTS: [(&str, &str); 5] = [
-    (
-        "claude-code",
-        include_str!("../../adapters/claude-code/adapter.toml"),
-    ),
-    ("codex", include_str!("../../adapters/codex/adapter.toml")),
-    ("demo", include_str!("../../adapters/demo/adapter.toml")),
-    ("cursor", include_str!("../../adapters/cursor/adapter.toml")),
-    (
-        "generic",
-        include_str!("../../adapters/generic/adapter.toml"),
-    ),
-];
+/// The text of a manifest as the build script leaves it.
+macro_rules! manifests {
+    ($($id:literal),*) => {
+        [$(($id, include_str!(concat!(env!("OUT_DIR"), "/", $id, ".json")))),*]
+    };
+}
+
+/// Id and text of each manifest.
+const MANIFESTS: [(&str, &str); 5] =
+    manifests!["claude-code", "codex", "demo", "cursor", "generic"];
 
 /// Why a manifest could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +21,10 @@ pub enum RegistryError {
     #[error("there is no adapter {0:?}")]
     Unknown(String),
     #[error("the manifest of adapter {id:?} is damaged: {source}")]
-    Damaged { id: String, source: toml::de::Error },
+    Damaged {
+        id: String,
+        source: serde_json::Error,
+    },
 }
 
 /// The ids of all adapters.
@@ -39,7 +38,7 @@ pub fn load(id: &str) -> Result<Manifest, RegistryError> {
         .iter()
         .find(|(known, _)| *known == id)
         .ok_or_else(|| RegistryError::Unknown(id.to_owned()))?;
-    toml::from_str(text).map_err(|source| RegistryError::Damaged {
+    serde_json::from_str(text).map_err(|source| RegistryError::Damaged {
         id: id.to_owned(),
         source,
     })

@@ -3,6 +3,8 @@
 //! Pure. The bytes are looked at behind the byte path, in whatever pieces they come, and never held back or changed. A
 //! sequence that is no report, is too long or breaks off is passed over.
 
+use std::sync::atomic::{AtomicU8, Ordering};
+
 use crate::terminal::OscScanner;
 
 /// Far longer than any report.
@@ -28,6 +30,35 @@ pub enum Block {
     Permission,
     Question,
     Other,
+}
+
+/// The newest report, for whoever does not read the stream.
+#[derive(Debug, Default)]
+pub struct LatestReport(AtomicU8);
+
+impl LatestReport {
+    const ALL: [AgentState; 8] = [
+        AgentState::Idle,
+        AgentState::Working,
+        AgentState::Done,
+        AgentState::Failed,
+        AgentState::Blocked(Block::Permission),
+        AgentState::Blocked(Block::Question),
+        AgentState::Blocked(Block::Other),
+        AgentState::Clear,
+    ];
+
+    pub fn set(&self, state: AgentState) {
+        let number = (1..).zip(Self::ALL).find(|(_, it)| *it == state);
+        self.0
+            .store(number.map_or(0, |(number, _)| number), Ordering::Relaxed);
+    }
+
+    /// None before the first.
+    pub fn get(&self) -> Option<AgentState> {
+        let number = usize::from(self.0.load(Ordering::Relaxed));
+        Self::ALL.get(number.checked_sub(1)?).copied()
+    }
 }
 
 /// Finds the reports in a stream of bytes.
@@ -134,6 +165,16 @@ mod tests {
                 "Working"
             ]
         );
+    }
+
+    #[test]
+    fn the_latest_report_is_the_one_that_was_set() {
+        let latest = LatestReport::default();
+        assert_eq!(latest.get(), None);
+        for state in LatestReport::ALL {
+            latest.set(state);
+            assert_eq!(latest.get(), Some(state));
+        }
     }
 
     #[test]

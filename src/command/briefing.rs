@@ -8,7 +8,6 @@ use crate::continuity::briefing::{Basis, Facts, render};
 use crate::continuity::capsule::{self, Capsule};
 use crate::continuity::{Drift, RepoState};
 use crate::event::{BriefingChannel, CompactionTrigger, EventBody, Timestamp};
-use crate::repo;
 
 /// Paths named a finding of the drift.
 const DRIFT_PATHS: usize = 5;
@@ -94,7 +93,7 @@ pub(super) fn prepare(
 }
 
 fn drift(before: &RepoState, session: &Session, git_limit: Duration) -> Vec<String> {
-    let now = repo::snapshot_within(&session.cwd(), git_limit);
+    let now = session.snapshot(git_limit);
     Drift::between(before, &now).lines(DRIFT_PATHS)
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Order {
 /// Writes the next generation and records it.
 pub(super) fn make(session: &mut Session, order: Order) -> Result<Capsule, CheckpointError> {
     let cwd = session.cwd();
-    let repo = repo::snapshot_within(&cwd, order.git_limit);
+    let repo = session.snapshot(order.git_limit);
     let attempt = match order.trigger {
         CheckpointTrigger::PreCompact => session.state.open_attempt(),
         CheckpointTrigger::Manual | CheckpointTrigger::Late | CheckpointTrigger::Rolling => None,

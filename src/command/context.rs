@@ -143,7 +143,11 @@ fn status(layout: &Layout, session: &Session, args: &SessionArgs) -> anyhow::Res
                 via: recovery.via,
                 at: recovery.at,
             }),
-        context: ContextWire::of(&session.state, clock::now()),
+        context: ContextWire::of(
+            &session.state.context,
+            session.state.session.last_event_at,
+            clock::now(),
+        ),
         meter: MeterWire::of(&session.state),
         degraded: match &session.state.phase {
             Phase::Degraded { reason } => Some(reason),

@@ -17,7 +17,7 @@ use crate::store::dir::Durability;
 use crate::text::shorten;
 
 /// Of a two-second deadline, what git may take.
-const GIT_LIMIT: Duration = Duration::from_millis(1_500);
+pub(super) const GIT_LIMIT: Duration = Duration::from_millis(1_500);
 
 /// Where a briefing goes.
 pub(super) type Channel<'a> = &'a mut dyn FnMut(&str) -> io::Result<()>;

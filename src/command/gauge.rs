@@ -7,7 +7,7 @@ use crate::continuity::State;
 use crate::event::{Timestamp, Tokens};
 use crate::telemetry::meter::{Knob, source_word};
 use crate::telemetry::sample::Mismatch;
-use crate::telemetry::{Absent, Confidence, Percent, SampleSource, WindowBasis};
+use crate::telemetry::{Absent, Confidence, Meter, Percent, SampleSource, WindowBasis};
 use crate::text::{age, one_line, short_tokens};
 
 /// The `context` object of the contract.
@@ -24,8 +24,11 @@ pub(super) struct ContextWire {
 
 impl ContextWire {
     /// None where nothing was ever measured.
-    pub(super) fn of(state: &State, now: Timestamp) -> Option<Self> {
-        let meter = &state.context;
+    pub(super) fn of(
+        meter: &Meter,
+        last_event_at: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Option<Self> {
         let last = meter.last.as_ref()?;
         Some(match &meter.current {
             Some(sample) => Self {
@@ -35,7 +38,7 @@ impl ContextWire {
                 source: Some(sample.source),
                 confidence: sample.confidence,
                 age_ms: meter.seen_at().map(|at| now.ms_since(at)),
-                stale: meter.is_stale(state.session.last_event_at),
+                stale: meter.is_stale(last_event_at),
             },
             None => Self {
                 used_tokens: None,

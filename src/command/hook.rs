@@ -4,6 +4,7 @@
 //! wrong is logged, and the harness gets exit code 0 and an empty stdout. A watchdog holds the deadline, because a file
 //! system can hang where no limit of harn's reaches.
 
+use std::cell::RefCell;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use crate::continuity::signal::{HookInput, Signal};
 use crate::continuity::step::{self, Effect};
 use crate::event::{Event, EventBody, EventSource, HarnessId, StartSource, Timestamp};
 use crate::exit::Exit;
+use crate::repo::Reading;
 use crate::store::Layout;
 use crate::store::dir::DirError;
 use crate::store::format::{self, Read};
@@ -103,6 +105,7 @@ fn answer(layout: &Layout, args: &HookArgs, began: Timestamp) -> Result<(), Hook
             return Ok(());
         }
     };
+    let reading = begin_reading(&input);
     let now = clock::now();
     // Waiting for another hook of this session may take half of the time there is.
     let patience = deadline / 2;
@@ -121,8 +124,22 @@ fn answer(layout: &Layout, args: &HookArgs, began: Timestamp) -> Result<(), Hook
     if is_plain_event(spec.signal) {
         call.append(&entry, &owner)
     } else {
-        call.step(&entry, owner, &watchdog)
+        call.step(&entry, owner, &watchdog, reading)
     }
+}
+
+/// Around a compaction the repository is read whatever the session holds: that begins while the session is being opened.
+fn begin_reading(input: &HookInput) -> Option<(PathBuf, Reading)> {
+    let is_around = matches!(
+        input.signal,
+        Signal::CompactionAnnounced { .. }
+            | Signal::SessionStarted {
+                source: StartSource::Compact
+            }
+    );
+    let cwd = PathBuf::from(input.cwd.as_ref().filter(|_| is_around)?);
+    let reading = Reading::begin(&cwd, effect::GIT_LIMIT);
+    Some((cwd, reading))
 }
 
 /// Events that change no phase, so that no state has to be read for them.
@@ -253,7 +270,13 @@ impl Call<'_> {
         Ok(())
     }
 
-    fn step(&self, entry: &Entry, owner: Owner, watchdog: &Watchdog) -> Result<(), HookError> {
+    fn step(
+        &self,
+        entry: &Entry,
+        owner: Owner,
+        watchdog: &Watchdog,
+        reading: Option<(PathBuf, Reading)>,
+    ) -> Result<(), HookError> {
         let mut session = match Session::open(self.layout, entry, self.patience) {
             Err(SessionError::Store(DirError::Locked(path))) => {
                 tracing::info!(path = %path.display(), "locked; the signal waits in the spool");
@@ -266,6 +289,7 @@ impl Call<'_> {
             }
             opened => opened?,
         };
+        session.reading = RefCell::new(reading);
         let calls = twice::calls(&session.store);
         let is_repeated = self.mark.is_second(&calls);
         if is_repeated && !matches!(self.input.signal, Signal::PromptSubmitted { .. }) {

@@ -231,7 +231,7 @@ impl Report<'_> {
             "phase": state.phase.word(),
             "generation": state.generation,
             "compactions": state.compactions,
-            "measured": ContextWire::of(state, self.now),
+            "measured": ContextWire::of(&state.context, state.session.last_event_at, self.now),
         });
         let line = format!(
             "{}, {} compactions reported; {}",

@@ -397,6 +397,7 @@ impl Owned {
                 .witness
                 .as_ref()
                 .map(|witness| witness.hint().to_owned()),
+            agent: self.witness.as_ref().map(Witness::latest),
             project: std::env::current_dir().ok()?,
             takes_requests: self.takes_requests,
         })

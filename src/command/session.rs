@@ -1,5 +1,6 @@
 //! An open session: its directory, its lock, its state folded up to the newest event.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::clock;
 use super::twice::{self, Mark};
 
-use crate::continuity::State;
+use crate::continuity::{RepoState, State};
 use crate::event::{Event, EventBody, EventSource, HarnessId, RunId, SessionId, Timestamp};
 use crate::follow::Position;
+use crate::repo::{self, Reading};
 use crate::store::dir::{DirError, Durability, Lock};
 use crate::store::format::Read;
 use crate::store::index::{self, Entry};
@@ -59,6 +61,8 @@ pub(super) struct Session {
     pub(super) followed: Option<Position>,
     /// The state file was damaged.
     pub(super) was_rebuilt: bool,
+    /// A reading of the repository at this directory that began before the session was open.
+    pub(super) reading: RefCell<Option<(PathBuf, Reading)>>,
     tail: Tail,
     /// Held until the session is dropped; a reader holds none.
     lock: Option<Lock>,
@@ -126,6 +130,7 @@ impl Session {
             damaged_lines: 0,
             followed: None,
             was_rebuilt: false,
+            reading: RefCell::default(),
             tail: log::tail(store.dir()).unwrap_or_else(|error| {
                 tracing::error!(%error, "the event log cannot be read");
                 Tail::default()
@@ -235,6 +240,15 @@ impl Session {
     /// Where a capsule lies, for people and for the briefing.
     pub(super) fn capsule_path(&self, generation: u64) -> String {
         self.store.capsule_path(generation).display().to_string()
+    }
+
+    /// The repository where the agent stands: what a reading has begun with, else read now.
+    pub(super) fn snapshot(&self, limit: Duration) -> RepoState {
+        let cwd = self.cwd();
+        match self.reading.take() {
+            Some((begun, reading)) if begun == cwd => reading.wait(),
+            Some(_) | None => repo::snapshot_within(&cwd, limit),
+        }
     }
 
     /// Where the agent stands, as far as it told.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::dispatch::{say, say_json};
 use super::gauge::ContextWire;
 use super::session::{Session, SessionError};
-use super::{clock, place, witness};
+use super::{clock, place, telemetry, witness};
 use crate::cli::SessionsArgs;
 use crate::continuity::State;
 use crate::continuity::state::Phase;
@@ -21,6 +21,7 @@ use crate::store::dir::DirError;
 use crate::store::index::{self, Entry};
 use crate::store::log;
 use crate::supervisor::run::{self, Found, Live};
+use crate::telemetry::Meter;
 use crate::terminal;
 
 /// Of the end of a log, where a compaction under way is sought.
@@ -77,12 +78,15 @@ pub(super) struct Known {
     /// The session's directory.
     pub(super) dir: Option<PathBuf>,
     state: Option<Box<State>>,
+    /// What is measured where there is no state.
+    meter: Option<Meter>,
 }
 
 impl Known {
     fn wire(&self, now: Timestamp) -> RowWire<'_> {
         let row = &self.row;
         let state = self.state.as_deref();
+        let meter = state.map(|state| &state.context).or(self.meter.as_ref());
         RowWire {
             session: row.session.as_ref(),
             run: row.run.as_ref(),
@@ -94,7 +98,7 @@ impl Known {
             phase: row.phase,
             generation: state.map(|state| state.generation),
             compactions: state.map(|state| state.compactions),
-            context: state.and_then(|state| ContextWire::of(state, now)),
+            context: meter.and_then(|meter| ContextWire::of(meter, row.last_event_at, now)),
             last_event_at: row.last_event_at,
             last_event_age_ms: row.last_event_at.map(|at| now.ms_since(at)),
             attempt: row.attempt.as_ref(),
@@ -193,6 +197,7 @@ pub(super) fn bad(name: &str, standing: Standing, why: String) -> Known {
         row: Row::unreadable(name.strip_suffix(".json").unwrap_or(name), standing, why),
         dir: None,
         state: None,
+        meter: None,
     }
 }
 
@@ -203,6 +208,15 @@ fn of_run(live: &Live, standing: Standing) -> Known {
         warnings.push("the harn that hosted it is gone".to_owned());
     }
     let project = run.project.as_deref();
+    let is_unheard = live.sight.is_some() && standing == Standing::Owned;
+    let meter = if is_unheard {
+        telemetry::silent(run, clock::now())
+    } else {
+        None
+    };
+    let usage = meter
+        .as_ref()
+        .map_or_else(Usage::default, |meter| usage(meter, None));
     Known {
         row: Row {
             session: None,
@@ -213,7 +227,7 @@ fn of_run(live: &Live, standing: Standing) -> Known {
             branch: project.and_then(repo::branch),
             standing,
             phase: None,
-            usage: Usage::default(),
+            usage,
             last_event_at: None,
             attempt: None,
             warnings,
@@ -221,6 +235,7 @@ fn of_run(live: &Live, standing: Standing) -> Known {
         },
         dir: None,
         state: None,
+        meter,
     }
 }
 
@@ -258,13 +273,14 @@ pub(super) fn of_entry(
                 row,
                 dir: None,
                 state: None,
+                meter: None,
             };
         }
     };
     row.standing = standing(&session, live.as_ref(), runs);
     row.run = row.run.or_else(|| session.run.clone());
     row.phase = Some(session.state.phase.word());
-    row.usage = usage(&session.state);
+    row.usage = usage(&session.state.context, session.state.session.last_event_at);
     row.last_event_at = session.state.session.last_event_at;
     row.warnings = warnings(&session, row.standing);
     if row.standing != Standing::Retired {
@@ -277,6 +293,7 @@ pub(super) fn of_entry(
         row,
         dir: Some(session.store.dir().path().to_owned()),
         state: Some(Box::new(session.state)),
+        meter: None,
     }
 }
 
@@ -311,8 +328,7 @@ fn standing(session: &Session, live: Option<&Live>, runs: &Runs) -> Standing {
     Standing::Crashed
 }
 
-fn usage(state: &State) -> Usage {
-    let meter = &state.context;
+fn usage(meter: &Meter, last_event_at: Option<Timestamp>) -> Usage {
     let sample = meter.current.as_ref().or(meter.last.as_ref());
     let model = sample.and_then(|sample| sample.model.as_deref());
     Usage {
@@ -321,7 +337,7 @@ fn usage(state: &State) -> Usage {
         automatic: meter.automatic_range(model).map(|(least, _, _)| least),
         is_compacted: meter.current.is_none()
             && meter.absent == crate::telemetry::Absent::Compacted,
-        is_stale: meter.is_stale(state.session.last_event_at),
+        is_stale: meter.is_stale(last_event_at),
     }
 }
 

@@ -13,11 +13,12 @@ use super::session::Session;
 use crate::adapter::gauge::{Gauge, Settings, Subject, gauge};
 use crate::event::{CompactionTrigger, EventBody, EventSource, SessionId, Timestamp};
 use crate::follow::{FollowError, Follower, Limits, Order, Position};
+use crate::process;
 use crate::store::{Layout, index};
-use crate::supervisor::follower::Gained;
-use crate::supervisor::run::RunDir;
+use crate::supervisor::follower::{Gained, Whose};
+use crate::supervisor::run::{Run, RunDir};
 use crate::supervisor::threshold;
-use crate::telemetry::{Fact, Reading};
+use crate::telemetry::{Fact, Meter, Reading};
 
 /// A transcript that takes longer to read than this is left for the next signal.
 const READ_LIMIT: Duration = Duration::from_millis(150);
@@ -83,19 +84,45 @@ pub(super) fn preview(session: &mut Session, now: Timestamp) {
 }
 
 /// Reads a session's record on from where it was, for the overlay: called on a thread that may wait for the disk.
-pub(super) fn reader(layout: Layout) -> impl FnMut(&SessionId) -> Option<Gained> + Send {
+pub(super) fn reader(layout: Layout) -> impl FnMut(Whose<'_>) -> Option<Gained> + Send {
     let mut read: Option<Record> = None;
-    move |session| {
-        if read.as_ref().is_none_or(|it| it.session != *session) {
-            read = Record::of(&layout, session);
+    move |whose| match whose {
+        Whose::Session(session) => {
+            if read.as_ref().and_then(|it| it.session.as_ref()) != Some(session) {
+                read = Record::of(&layout, session);
+            }
+            read.as_mut().map(Record::read)
         }
-        read.as_mut().map(Record::read)
+        Whose::Silent(run) => {
+            let gained = read.as_mut().map(Record::read);
+            if gained.as_ref().is_some_and(|it| !it.facts.is_empty()) {
+                return gained;
+            }
+            // The client may have gone on to another conversation; a record that is closed for a moment has not gone.
+            let path = gained.as_ref().map(|it| it.path.clone());
+            match Record::held_by(run) {
+                Some(held) if Some(held.follower.path()) != path.as_deref() => {
+                    read.insert(held).read().into()
+                }
+                Some(_) | None => gained,
+            }
+        }
     }
+}
+
+/// What a run's own record says of its context, where no hook has named a session.
+pub(super) fn silent(run: &Run, now: Timestamp) -> Option<Meter> {
+    let mut meter = Meter::default();
+    for fact in Record::held_by(run)?.read().facts {
+        meter.take(&fact, now);
+    }
+    Some(meter)
 }
 
 /// A session's record as it is followed.
 struct Record {
-    session: SessionId,
+    /// None where the record was found without a hook.
+    session: Option<SessionId>,
     gauge: Gauge,
     model: Option<String>,
     follower: Follower,
@@ -109,17 +136,44 @@ impl Record {
         let gauge = gauge(&seen.adapter)?;
         let path = PathBuf::from(seen.state.session.transcript.as_ref()?);
         (path.is_absolute() && (gauge.is_main)(&path)).then(|| Self {
-            session: session.clone(),
+            session: Some(session.clone()),
             gauge,
             model: seen.state.session.model.clone(),
             follower: Follower::new(path, Limits::PATIENT, None),
         })
     }
 
+    /// The newest conversation with the user that a process of this run's client holds open.
+    fn held_by(run: &Run) -> Option<Self> {
+        let gauge = gauge(&run.adapter)?;
+        let is_held = gauge.is_held?;
+        let is_session = |follower: &Follower| {
+            let line = follower.first_line();
+            line.is_ok_and(|line| line.is_some_and(|line| is_held(&line)))
+        };
+        let held = process::held_below(run.client?, gauge.is_main)?;
+        let records = held.into_iter().map(|(_, path)| {
+            let changed = std::fs::metadata(&path)
+                .and_then(|meta| meta.modified())
+                .ok();
+            (changed, Follower::new(path, Limits::PATIENT, None))
+        });
+        let (_, follower) = records
+            .filter(|(_, follower)| is_session(follower))
+            .max_by_key(|(changed, _)| *changed)?;
+        Some(Self {
+            session: None,
+            gauge,
+            model: None,
+            follower,
+        })
+    }
+
     fn read(&mut self) -> Gained {
         let model = self.model.as_deref();
+        let nobody = SessionId::new("");
         let subject = Subject {
-            session: &self.session,
+            session: self.session.as_ref().unwrap_or(&nobody),
             model,
         };
         let facts = match facts(&mut self.follower, self.gauge, subject) {

@@ -14,7 +14,7 @@ use std::time::Duration;
 use super::clock;
 use crate::adapter::manifest::{Manifest, SessionLock};
 use crate::adapter::registry;
-use crate::adapter::report::{AgentState, ReportScanner};
+use crate::adapter::report::{AgentState, LatestReport, ReportScanner};
 use crate::event::HarnessId;
 use crate::process::{self, Process};
 use crate::store::Layout;
@@ -34,6 +34,7 @@ enum Note {
 pub(super) struct Witness {
     notes: Sender<Note>,
     scanner: Option<ReportScanner>,
+    latest: Arc<LatestReport>,
     hint: String,
     had_turn: Arc<AtomicBool>,
     thread: JoinHandle<()>,
@@ -62,6 +63,7 @@ impl Witness {
                     .report
                     .as_ref()
                     .map(|report| ReportScanner::new(report.osc)),
+                latest: Arc::default(),
                 had_turn,
                 thread,
             }),
@@ -77,6 +79,11 @@ impl Witness {
         &self.hint
     }
 
+    /// What the client says of itself, as of now.
+    pub(super) fn latest(&self) -> Arc<LatestReport> {
+        Arc::clone(&self.latest)
+    }
+
     /// Called on the byte path: queues, never waits.
     pub(super) fn started(&self, client: Process) {
         self.note(Note::Started(client));
@@ -84,9 +91,15 @@ impl Witness {
 
     /// Called on the byte path: looks, queues, never waits.
     pub(super) fn output(&mut self, bytes: &[u8]) {
-        let Self { notes, scanner, .. } = self;
+        let Self {
+            notes,
+            scanner,
+            latest,
+            ..
+        } = self;
         if let Some(scanner) = scanner {
             scanner.push(bytes, &mut |state| {
+                latest.set(state);
                 if notes.send(Note::State(state)).is_err() {
                     tracing::debug!("nobody listens to the client's state");
                 }

@@ -51,6 +51,6 @@ impl<'a> Budget<'a> {
     clippy::disallowed_methods,
     reason = "a deadline on outside IO needs the real clock"
 )]
-fn now() -> Instant {
+pub(super) fn now() -> Instant {
     Instant::now()
 }

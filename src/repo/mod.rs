@@ -24,4 +24,4 @@ pub use commits::{Commit, recent_commits};
 pub use create::create;
 pub use error::RepoError;
 pub use open::{branch, head, worktree_root};
-pub use read::{is_tracked, snapshot, snapshot_within};
+pub use read::{Reading, is_tracked, snapshot, snapshot_within};

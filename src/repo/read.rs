@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gix::bstr::BStr;
 use gix::index::State;
 
-use super::budget::Budget;
+use super::budget::{Budget, now};
 use super::content::{Comparer, fingerprint};
 use super::dirty::Found;
 use super::error::RepoError;
@@ -58,36 +58,58 @@ pub fn snapshot(cwd: &Path, allowed: Duration, interrupt: &AtomicBool) -> RepoSt
     }
 }
 
-/// Like [`snapshot`], but returns in time even when the file system does not answer: the reading
-/// thread is then left to itself.
-pub fn snapshot_within(cwd: &Path, allowed: Duration) -> RepoState {
-    let interrupt = Arc::new(AtomicBool::new(false));
-    let (state_tx, state_rx) = mpsc::sync_channel(1);
-    let reader = {
-        let (cwd, interrupt) = (cwd.to_path_buf(), Arc::clone(&interrupt));
-        std::thread::Builder::new()
+/// A reading on a thread of its own, which is left to itself when the file system does not answer in time.
+#[derive(Debug)]
+pub struct Reading {
+    deadline: Instant,
+    interrupt: Arc<AtomicBool>,
+    state: Result<mpsc::Receiver<RepoState>, String>,
+}
+
+impl Reading {
+    /// Begins to read the repository that holds `cwd`.
+    pub fn begin(cwd: &Path, allowed: Duration) -> Self {
+        let interrupt = Arc::new(AtomicBool::new(false));
+        let (state_tx, state_rx) = mpsc::sync_channel(1);
+        let (cwd, seen) = (cwd.to_path_buf(), Arc::clone(&interrupt));
+        let reader = std::thread::Builder::new()
             .name("harn-repo".to_owned())
             .spawn(move || {
-                let state = snapshot(&cwd, allowed / 100 * READER_SHARE, &interrupt);
+                let state = snapshot(&cwd, allowed / 100 * READER_SHARE, &seen);
                 // Nobody waits any more: the answer came too late, and that has been reported.
                 drop(state_tx.send(state));
-            })
-    };
-    if let Err(error) = reader {
-        return RepoState::Failed {
-            reason: format!("start the reading thread: {error}"),
-        };
-    }
-    match state_rx.recv_timeout(allowed) {
-        Ok(state) => state,
-        Err(RecvTimeoutError::Timeout) => {
-            interrupt.store(true, Ordering::Relaxed);
-            RepoState::TimedOut
+            });
+        Self {
+            deadline: now() + allowed,
+            interrupt,
+            state: reader
+                .map(|_| state_rx)
+                .map_err(|error| format!("start the reading thread: {error}")),
         }
-        Err(RecvTimeoutError::Disconnected) => RepoState::Failed {
-            reason: "the reading thread died".to_owned(),
-        },
     }
+
+    /// What was read, at the latest when the time is over.
+    pub fn wait(self) -> RepoState {
+        let state = match self.state {
+            Ok(state) => state,
+            Err(reason) => return RepoState::Failed { reason },
+        };
+        match state.recv_timeout(self.deadline.saturating_duration_since(now())) {
+            Ok(state) => state,
+            Err(RecvTimeoutError::Timeout) => {
+                self.interrupt.store(true, Ordering::Relaxed);
+                RepoState::TimedOut
+            }
+            Err(RecvTimeoutError::Disconnected) => RepoState::Failed {
+                reason: "the reading thread died".to_owned(),
+            },
+        }
+    }
+}
+
+/// Like [`snapshot`], but returns in time even when the file system does not answer.
+pub fn snapshot_within(cwd: &Path, allowed: Duration) -> RepoState {
+    Reading::begin(cwd, allowed).wait()
 }
 
 /// Whether the index of the worktree at `root` holds `prefix` or anything below it.

@@ -11,8 +11,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::run::RunDir;
+use super::run::{Run, RunDir};
 use super::status::{self, Facts, HOOKS_PATIENCE_MS, Hooks};
+use crate::adapter::report::LatestReport;
 use crate::continuity::State;
 use crate::continuity::capsule::Capsule;
 use crate::continuity::snapshot::{Head, RepoState};
@@ -21,7 +22,7 @@ use crate::repo;
 use crate::store::dir::DirError;
 use crate::store::index;
 use crate::store::{Layout, SessionStore, log};
-use crate::telemetry::Fact;
+use crate::telemetry::{Fact, Meter};
 use crate::terminal::overlay::{Line, Notice, Part, Poster, Tone};
 use crate::terminal::{Action, spawn_deaf};
 use crate::watch::Bell;
@@ -46,6 +47,8 @@ pub struct Followed {
     /// Set where the harness asks before it runs hooks, and where a record of the run tells when that was not answered;
     /// what a person does about it.
     pub trust_hint: Option<String>,
+    /// What the client says of itself in its output, where it does.
+    pub agent: Option<Arc<LatestReport>>,
     pub project: PathBuf,
     /// Somebody else answers the compact key.
     pub takes_requests: bool,
@@ -57,11 +60,19 @@ pub struct Means {
     pub now: fn() -> Timestamp,
     /// Saves a checkpoint of this session, and says in one line how it went.
     pub checkpoint: Box<dyn Fn(&SessionId) -> String + Send>,
-    /// What the harness's own record of this session has gained since the last call; none while there is none.
+    /// What the harness's own record has gained since the last call; none while there is none.
     pub record: RecordReader,
 }
 
-type RecordReader = Box<dyn FnMut(&SessionId) -> Option<Gained> + Send>;
+type RecordReader = Box<dyn FnMut(Whose<'_>) -> Option<Gained> + Send>;
+
+/// Whose record is wanted.
+#[derive(Clone, Copy, Debug)]
+pub enum Whose<'a> {
+    Session(&'a SessionId),
+    /// A run for which no hook speaks.
+    Silent(&'a Run),
+}
 
 /// News of a harness's own record.
 #[derive(Debug)]
@@ -125,6 +136,7 @@ impl Follower {
             poster,
             signs: Arc::clone(&signs),
             session: None,
+            silent: None,
             is_deaf: false,
             head: None,
             looks_since_head: 0,
@@ -153,6 +165,8 @@ struct Watch {
     poster: Poster,
     signs: Arc<Signs>,
     session: Option<Session>,
+    /// A run whose hooks do not speak.
+    silent: Option<Silent>,
     /// A turn went by without any hook.
     is_deaf: bool,
     head: Option<Head>,
@@ -160,6 +174,12 @@ struct Watch {
     sign: Weak<Sign>,
     /// The record that is watched.
     bell: Option<(PathBuf, Bell)>,
+}
+
+/// What is known of a run without its hooks.
+struct Silent {
+    run: Run,
+    meter: Meter,
 }
 
 /// The session that speaks for the run.
@@ -218,8 +238,19 @@ impl Watch {
         };
         let Some(speaker) = run.speaker()? else {
             self.is_deaf = run.sight()?.is_some();
+            if self.silent.is_none() && (self.is_deaf || !self.followed.has_hooks) {
+                // Its client is in the record by now: a turn was seen.
+                self.silent = run
+                    .read()?
+                    .filter(|run| run.client.is_some())
+                    .map(|run| Silent {
+                        run,
+                        meter: Meter::default(),
+                    });
+            }
             return Ok(());
         };
+        self.silent = None;
         if self
             .session
             .as_ref()
@@ -247,21 +278,26 @@ impl Watch {
 
     /// Reads the harness's own record, which grows between two hooks as well.
     fn read_record(&mut self) {
-        let Some(session) = &mut self.session else {
+        let (whose, meter) = match (&mut self.session, &mut self.silent) {
+            (Some(session), _) => (Whose::Session(&session.id), &mut session.state.context),
+            (None, Some(Silent { run, meter })) => (Whose::Silent(run), meter),
+            (None, None) => return,
+        };
+        let Some(gained) = (self.means.record)(whose) else {
             return;
         };
-        let Some(gained) = (self.means.record)(&session.id) else {
-            return;
-        };
-        let now = (self.means.now)();
-        for fact in &gained.facts {
-            session.state.context.take(fact, now);
-        }
-        if self
+        let is_other = self
             .bell
             .as_ref()
-            .is_none_or(|(watched, _)| *watched != gained.path)
-        {
+            .is_none_or(|(watched, _)| *watched != gained.path);
+        if is_other && matches!(whose, Whose::Silent(_)) {
+            *meter = Meter::default();
+        }
+        let now = (self.means.now)();
+        for fact in &gained.facts {
+            meter.take(fact, now);
+        }
+        if is_other {
             let sign = Weak::clone(&self.sign);
             let ring = move || {
                 if let Some(sign) = sign.upgrade() {
@@ -290,6 +326,8 @@ impl Watch {
             adapter: &self.followed.adapter,
             hooks: self.hooks(now),
             state: self.session.as_ref().map(|session| &session.state),
+            meter: self.silent.as_ref().map(|silent| &silent.meter),
+            agent: self.followed.agent.as_ref().and_then(|agent| agent.get()),
             head: self.head.as_ref(),
             saved_head: saved.and_then(|(_, head)| head.as_ref()),
             now,

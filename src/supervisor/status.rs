@@ -1,5 +1,6 @@
 //! What the overlay says of a run. Pure; time is an argument.
 
+use crate::adapter::report::{AgentState, Block};
 use crate::continuity::state::{Phase, State};
 use crate::continuity::{BytePath, snapshot::Branch, snapshot::Head};
 use crate::event::{HarnessId, Timestamp};
@@ -34,6 +35,10 @@ pub struct Facts<'a> {
     pub hooks: Hooks<'a>,
     /// None until a session speaks for the run.
     pub state: Option<&'a State>,
+    /// What is measured without one.
+    pub meter: Option<&'a Meter>,
+    /// What the client says of itself in its output.
+    pub agent: Option<AgentState>,
     pub head: Option<&'a Head>,
     /// HEAD as the newest checkpoint has it.
     pub saved_head: Option<&'a Head>,
@@ -44,11 +49,8 @@ pub struct Facts<'a> {
 pub fn line(facts: &Facts<'_>) -> Line {
     let mut parts = vec![headline(facts)];
     parts.extend(warning(facts));
-    parts.extend(
-        facts
-            .state
-            .map_or_else(unknown_usage, |state| usage(&state.context)),
-    );
+    let meter = facts.state.map(|state| &state.context).or(facts.meter);
+    parts.extend(meter.map_or_else(unknown_usage, usage));
     if let Some(state) = facts.state {
         parts.push(checkpoint(state, facts.now));
         if state.compactions > 0 {
@@ -66,8 +68,25 @@ pub fn line(facts: &Facts<'_>) -> Line {
 }
 
 fn headline(facts: &Facts<'_>) -> Part {
-    let phase = facts.state.map_or("starting", |state| state.phase.word());
+    let phase = match (facts.state, facts.hooks) {
+        (Some(state), _) => state.phase.word(),
+        // Nobody tells of phases there.
+        (None, Hooks::Refused(_) | Hooks::Off) => facts.agent.map_or("running", agent_word),
+        (None, Hooks::Silent { .. } | Hooks::Seen) => "starting",
+    };
     Part::new(format!("{} {phase}", facts.adapter), Tone::Strong, 0)
+}
+
+fn agent_word(state: AgentState) -> &'static str {
+    match state {
+        AgentState::Idle | AgentState::Done => "idle",
+        AgentState::Working => "working",
+        AgentState::Failed => "failed",
+        AgentState::Blocked(Block::Permission) => "asks for permission",
+        AgentState::Blocked(Block::Question) => "asks a question",
+        AgentState::Blocked(Block::Other) => "blocked",
+        AgentState::Clear => "running",
+    }
 }
 
 fn warning(facts: &Facts<'_>) -> Option<Part> {
@@ -246,6 +265,8 @@ mod tests {
             adapter: &adapter,
             hooks: Hooks::Silent { for_ms: 29_999 },
             state: None,
+            meter: None,
+            agent: None,
             head: None,
             saved_head: None,
             now: at(0),
@@ -264,8 +285,26 @@ mod tests {
         );
         let hooks = Hooks::Refused("trust them");
         assert_eq!(
-            shown(&Facts { hooks, ..facts }, 80),
-            "demo starting | ! hooks not seen: trust them | context ?"
+            shown(
+                &Facts {
+                    hooks,
+                    ..facts.clone()
+                },
+                80
+            ),
+            "demo running | ! hooks not seen: trust them | context ?"
+        );
+        let mut meter = Meter::default();
+        meter.apply(&sample(15_000, WindowBasis::Reported));
+        let facts = Facts {
+            hooks,
+            meter: Some(&meter),
+            agent: Some(AgentState::Blocked(Block::Permission)),
+            ..facts
+        };
+        assert_eq!(
+            shown(&facts, 120),
+            "demo asks for permission | ! hooks not seen: trust them | 15k/200k (statusline) | [#---------]"
         );
     }
 
@@ -289,6 +328,8 @@ mod tests {
             adapter: &adapter,
             hooks: Hooks::Seen,
             state: Some(&state),
+            meter: None,
+            agent: None,
             head: Some(&head("b")),
             saved_head: Some(&head("a")),
             now: at(14),

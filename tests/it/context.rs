@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::hook::Session;
+use crate::session::Session;
 use crate::support::{Output, TestEnv};
 
 fn context(env: &TestEnv, args: &[&str]) -> Output {

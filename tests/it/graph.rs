@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::hook::Session;
+use crate::session::Session;
 use crate::support::{Output, TestEnv};
 
 fn graph(env: &TestEnv, args: &[&str]) -> Output {

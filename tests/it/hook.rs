@@ -2,126 +2,15 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Output, TestEnv};
-
-/// A session `s1` in the environment's project.
-pub(crate) struct Session<'a> {
-    pub(crate) env: &'a TestEnv,
-    id: &'static str,
-}
-
-impl<'a> Session<'a> {
-    pub(crate) fn new(env: &'a TestEnv) -> Self {
-        Self { env, id: "s1" }
-    }
-
-    pub(crate) fn named(env: &'a TestEnv, id: &'static str) -> Self {
-        Self { env, id }
-    }
-
-    pub(crate) fn send(&self, event: &str, fields: &Value) -> Output {
-        let mut payload = json!({
-            "session_id": self.id,
-            "transcript_path": "/t.jsonl",
-            "cwd": self.env.project(),
-            "hook_event_name": event,
-        });
-        for (key, value) in fields.as_object().unwrap() {
-            payload[key] = value.clone();
-        }
-        self.send_raw(event, payload.to_string().as_bytes())
-    }
-
-    pub(crate) fn send_raw(&self, event: &str, payload: &[u8]) -> Output {
-        self.env
-            .run(self.env.harn(["hook", "claude-code", event]), payload)
-    }
-
-    /// Sends what must be answered with nothing.
-    pub(crate) fn quiet(&self, event: &str, fields: &Value) {
-        assert_silent(&self.send(event, fields));
-    }
-
-    /// A turn that edits `README`, then the announcement of a compaction.
-    pub(crate) fn work_and_announce(&self) {
-        self.quiet("SessionStart", &json!({"source": "startup"}));
-        self.quiet(
-            "UserPromptSubmit",
-            &json!({"prompt": "fix the parser", "prompt_id": "t1"}),
-        );
-        let path = self.env.write("README", "edited\n");
-        let input = json!({"file_path": path});
-        self.quiet(
-            "PostToolUse",
-            &json!({"tool_name": "Edit", "tool_input": input, "prompt_id": "t1"}),
-        );
-        self.quiet(
-            "Stop",
-            &json!({"last_assistant_message": "Done.", "prompt_id": "t1"}),
-        );
-        self.quiet(
-            "PreCompact",
-            &json!({"trigger": "manual", "prompt_id": "t2"}),
-        );
-    }
-
-    /// The text for the model that SessionStart(compact) prints.
-    pub(crate) fn briefing(&self) -> Option<String> {
-        context_of(&self.send(
-            "SessionStart",
-            &json!({"source": "compact", "prompt_id": "t2"}),
-        ))
-    }
-
-    pub(crate) fn dir(&self) -> PathBuf {
-        let context = self.env.project().join(".harnery/context");
-        fs::read_dir(context)
-            .unwrap()
-            .next()
-            .unwrap()
-            .unwrap()
-            .path()
-    }
-
-    pub(crate) fn events(&self) -> Vec<Value> {
-        let text = fs::read_to_string(self.dir().join("events.ndjson")).unwrap();
-        text.lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
-    }
-
-    pub(crate) fn event_types(&self) -> Vec<String> {
-        self.events()
-            .iter()
-            .map(|event| event["type"].as_str().unwrap().to_owned())
-            .collect()
-    }
-}
-
-pub(crate) fn context_of(output: &Output) -> Option<String> {
-    assert_eq!((output.code, output.err()), (0, String::new()));
-    if output.stdout.is_empty() {
-        return None;
-    }
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let specific = &document["hookSpecificOutput"];
-    assert_eq!(specific["hookEventName"], "SessionStart");
-    Some(specific["additionalContext"].as_str().unwrap().to_owned())
-}
-
-fn assert_silent(output: &Output) {
-    assert_eq!(
-        (output.code, output.out(), output.err()),
-        (0, String::new(), String::new())
-    );
-}
+use crate::session::{Session, assert_silent, context_of};
+use crate::support::TestEnv;
 
 fn write_file(path: &Path, content: &[u8]) {
     fs::File::create(path).unwrap().write_all(content).unwrap();
@@ -189,16 +78,6 @@ fn a_compaction_is_checkpointed_and_briefed_with_what_git_says() {
         .map(|event| event["seq"].as_u64().unwrap())
         .collect();
     assert_eq!(numbers, (1..=11).collect::<Vec<_>>());
-}
-
-#[test]
-fn outside_git_the_briefing_never_says_unchanged() {
-    let env = TestEnv::new();
-    let session = Session::new(&env);
-    session.work_and_announce();
-    let briefing = session.briefing().unwrap();
-    assert!(briefing.contains("none (not a git worktree)"), "{briefing}");
-    assert!(!briefing.contains("as at the checkpoint ("), "{briefing}");
 }
 
 #[test]
@@ -389,120 +268,6 @@ fn without_any_usable_state_the_hook_is_silent() {
 }
 
 #[test]
-fn a_damaged_state_file_is_rebuilt_and_no_capsule_is_written_over() {
-    let env = TestEnv::new();
-    env.git_init();
-    let session = Session::new(&env);
-    session.work_and_announce();
-    let first = fs::read(session.dir().join("capsules/000001.json")).unwrap();
-    write_file(&session.dir().join("state.json"), b"{\"format\":\"harn-sta");
-    session.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t9"}));
-    assert_eq!(
-        fs::read(session.dir().join("capsules/000001.json")).unwrap(),
-        first
-    );
-    assert!(session.dir().join("capsules/000002.json").exists());
-    assert_eq!(
-        fs::read(session.dir().join("state.damaged.json")).unwrap(),
-        b"{\"format\":\"harn-sta"
-    );
-}
-
-#[test]
-fn a_damaged_state_file_keeps_the_words_of_the_one_before_it() {
-    let env = TestEnv::new();
-    let session = Session::new(&env);
-    session.work_and_announce();
-    session.quiet("Stop", &json!({"prompt_id": "t3"}));
-    session.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t4"}));
-    write_file(&session.dir().join("state.json"), b"");
-    session.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t2"}));
-    assert!(session.briefing().unwrap().contains("> fix the parser"));
-}
-
-#[test]
-fn old_checkpoints_and_old_sessions_go_and_the_newest_stay() {
-    let env = TestEnv::new();
-    fs::create_dir_all(env.config().join("harn")).unwrap();
-    write_file(
-        &env.config().join("harn/config.toml"),
-        b"[retention]\ncapsules = 2\ndays = 0\n",
-    );
-    let old = Session::named(&env, "old");
-    old.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t0"}));
-    let session = Session::new(&env);
-    session.quiet("SessionStart", &json!({"source": "startup"}));
-    for turn in 0..4 {
-        session.quiet(
-            "PreCompact",
-            &json!({"trigger": "auto", "prompt_id": format!("t{turn}")}),
-        );
-    }
-    assert_eq!(
-        fs::read_dir(env.project().join(".harnery/context"))
-            .unwrap()
-            .count(),
-        1
-    );
-    let mut left: Vec<_> = fs::read_dir(session.dir().join("capsules"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    left.sort();
-    assert_eq!(left, ["000003.json", "000004.json"]);
-    let verified = env.run(env.harn(["context", "verify"]), b"");
-    assert_eq!(verified.code, 0, "{}", verified.out());
-}
-
-#[test]
-fn everything_written_is_private() {
-    let env = TestEnv::new();
-    let session = Session::new(&env);
-    session.work_and_announce();
-    let mut open = vec![env.project().join(".harnery"), env.state().join("harn")];
-    let mut seen = 0;
-    while let Some(path) = open.pop() {
-        let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
-        seen += 1;
-        if path.is_dir() {
-            assert_eq!(mode, 0o700, "{}", path.display());
-            open.extend(
-                fs::read_dir(&path)
-                    .unwrap()
-                    .map(|entry| entry.unwrap().path()),
-            );
-        } else {
-            assert_eq!(mode, 0o600, "{}", path.display());
-        }
-    }
-    assert!(seen > 8, "{seen}");
-}
-
-#[test]
-fn sub_agents_and_parallel_sessions_are_kept_apart() {
-    let env = TestEnv::new();
-    let session = Session::new(&env);
-    let other = Session::named(&env, "s2");
-    session.work_and_announce();
-    session.quiet(
-        "PreCompact",
-        &json!({"trigger": "auto", "agent_id": "a1", "prompt_id": "t3"}),
-    );
-    session.quiet(
-        "SessionStart",
-        &json!({"source": "compact", "agent_id": "a1", "prompt_id": "t2"}),
-    );
-    other.quiet(
-        "UserPromptSubmit",
-        &json!({"prompt": "something else", "prompt_id": "t1"}),
-    );
-    other.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t2"}));
-    let theirs = other.briefing().unwrap();
-    assert!(theirs.contains("> something else") && !theirs.contains("fix the parser"));
-    assert!(session.briefing().unwrap().contains("> fix the parser"));
-}
-
-#[test]
 fn prompts_stay_out_of_every_file_when_capture_is_off() {
     let env = TestEnv::new();
     fs::create_dir_all(env.config().join("harn")).unwrap();
@@ -667,25 +432,6 @@ fn a_signal_that_meets_a_held_lock_waits_for_the_next_holder() {
     assert_eq!(
         fs::read_dir(session.dir().join("spool")).unwrap().count(),
         0
-    );
-}
-
-#[test]
-fn a_broken_event_log_keeps_no_checkpoint_and_no_briefing_back() {
-    let env = TestEnv::new();
-    let session = Session::new(&env);
-    session.quiet(
-        "UserPromptSubmit",
-        &json!({"prompt": "fix the parser", "prompt_id": "t1"}),
-    );
-    fs::remove_file(session.dir().join("events.ndjson")).unwrap();
-    fs::create_dir(session.dir().join("events.ndjson")).unwrap();
-    session.quiet("PreCompact", &json!({"trigger": "auto", "prompt_id": "t2"}));
-    assert!(session.dir().join("capsules/000001.json").exists());
-    let briefing = session.briefing().unwrap();
-    assert!(
-        briefing.starts_with("[harn:g1:") && briefing.contains("> fix the parser"),
-        "{briefing}"
     );
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::hook::{Session, context_of};
+use crate::session::{Session, context_of};
 use crate::support::TestEnv;
 
 fn capsule(env: &TestEnv, session: &str, generation: u64) -> Value {

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::hook::Session;
+use crate::session::Session;
 use crate::support::{Output, TestEnv};
 
 fn note(env: &TestEnv, args: &[&str]) -> Output {

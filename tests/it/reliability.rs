@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::hook::Session;
+use crate::session::Session;
 use crate::support::TestEnv;
 
 /// Starts a hook and gives it its payload; does not wait.

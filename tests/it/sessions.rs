@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::hook::Session;
 use crate::run::hosted::{LIMIT, wait_until};
+use crate::session::Session;
 use crate::support::{Pty, TestEnv};
 
 pub(crate) fn list(env: &TestEnv) -> Vec<Value> {

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use harn::event::Timestamp;
 use serde_json::{Value, json};
 
-use crate::hook::Session;
+use crate::session::Session;
 use crate::support::{Output, TestEnv};
 
 fn status(env: &TestEnv) -> Value {

@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::hook::Session;
+use crate::session::Session;
 use crate::support::TestEnv;
 
 fn start(env: &TestEnv, event: &str, fields: &Value) -> Child {

@@ -5,8 +5,8 @@ use std::fs;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use crate::hook::Session;
 use crate::run::hosted::LIMIT;
+use crate::session::Session;
 use crate::support::{Pty, TestEnv};
 
 pub(crate) fn dashboard(env: &TestEnv) -> Pty {

@@ -22,6 +22,7 @@ pub(super) use site::SITE;
 pub(super) const GAUGE: Gauge = Gauge {
     line: transcript::parse,
     is_main: transcript::is_main,
+    is_held: None,
     status_line: Some(status_line::parse),
     own_status_line: status_line::effective,
     knobs: knobs::knobs,

@@ -20,6 +20,7 @@ pub(super) use site::SITE;
 pub(super) const GAUGE: Gauge = Gauge {
     line: rollout::parse,
     is_main: rollout::is_main,
+    is_held: Some(rollout::is_of_user),
     status_line: None,
     own_status_line: |_| None,
     knobs: knobs::knobs,

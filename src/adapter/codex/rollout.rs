@@ -33,6 +33,7 @@ struct LineWire {
 #[serde(default)]
 struct PayloadWire {
     r#type: Words,
+    thread_source: Words,
     model: Words,
     info: Part<InfoWire>,
 }
@@ -59,6 +60,17 @@ struct UsageWire {
 pub(super) fn is_main(path: &Path) -> bool {
     path.file_name()
         .is_some_and(|name| name.to_string_lossy().starts_with("rollout-"))
+}
+
+/// Whether the first line of a record tells of the user's own conversation, and not of a sub-agent's or the client's own.
+pub(super) fn is_of_user(line: &[u8]) -> bool {
+    let (Line::Whole(wire) | Line::Mended(wire)) =
+        line::read::<LineWire>(line, &["session_meta"], &HEADS)
+    else {
+        return false;
+    };
+    let source = wire.payload.0.unwrap_or_default().thread_source.0;
+    wire.r#type.0.as_deref() == Some("session_meta") && source.as_deref() == Some("user")
 }
 
 /// Reads one line.
@@ -163,6 +175,25 @@ mod tests {
             percent(r#"{"input_tokens":1,"total_tokens":5}"#, 0),
             (Some(5), None)
         );
+    }
+
+    #[test]
+    fn only_the_users_own_conversation_is_taken_without_a_hook() {
+        let meta = |source: &str| {
+            format!(
+                r#"{{"timestamp":"2026-11-30T18:50:26.794Z","ordinal":0,"type":"session_meta","payload":{{"id":"t",{source}"cwd":"/p"}}}}"#
+            )
+        };
+        let of_user = |line: &str| is_of_user(line.as_bytes());
+        assert!(of_user(&meta(r#""source":"cli","thread_source":"user","#)));
+        assert!(!of_user(&meta(r#""thread_source":"subagent","#)));
+        assert!(!of_user(&meta("")));
+        assert!(!of_user(
+            r#"{"type":"event_msg","payload":{"thread_source":"user"}}"#
+        ));
+        assert!(!of_user(
+            r#"{"type":"session_meta","payload":{"thread_source":"user""#
+        ));
     }
 
     /// Every recorded file: its facts in order, and the rest of the window as the client shows it.

@@ -111,6 +111,49 @@ fn declined_hooks_keep_nothing_back_and_harn_says_so() {
     assert_left_alone(&desk, " M notes.txt");
 }
 
+/// Nobody speaks for the session, so the meter rests on what its process holds open: the parent's record and a sub-agent's.
+#[test]
+fn without_hooks_the_meter_goes_on_from_the_record_that_the_client_holds() {
+    let Some(desk) = Desk::new() else { return };
+    let session = Session::start(&desk, desk.harn_codex([]), Review::Decline);
+    let call = (
+        "multi_agent_v1/spawn_agent".to_owned(),
+        json!({"message": "@usage=90000 the child's task"}),
+    );
+    desk.model().script(|script| {
+        script.replies.push_back(Reply::Tools(vec![call]));
+    });
+    session.prompt("@usage=50000 the parent's task");
+    session.wait_row("codex idle | ! hooks not seen");
+    session.wait("a second record", || desk.rollouts().len() == 2);
+    let sources = desk
+        .rollouts()
+        .into_iter()
+        .map(|(_, lines)| lines[0]["payload"]["thread_source"].clone());
+    assert_eq!(sources.collect::<Vec<_>>(), ["user", "subagent"]);
+    let listed = || {
+        let output = desk.env.run(desk.env.harn(["sessions", "--json"]), b"");
+        let list: Value = serde_json::from_str(&output.out()).unwrap();
+        let [only] = list["sessions"].as_array().unwrap().as_slice() else {
+            panic!("{list}");
+        };
+        assert_eq!(only["session"], Value::Null);
+        only["context"]["used_tokens"].as_u64()
+    };
+    session.prompt("@usage=51000 go on");
+    session.wait_row("| 51k/95k (transcript)");
+    assert_eq!(listed(), Some(51_020));
+    session.compact();
+    session.wait("another number", || listed() != Some(51_020));
+    session.prompt("@usage=20000 go on");
+    session.wait_row("| 20k/95k (transcript)");
+    session.begin_anew("@usage=20000 go on");
+    session.prompt("@usage=30000 anew");
+    session.wait_row("| 30k/95k (transcript)");
+    assert_eq!(session.exit().0, 0);
+    assert!(!desk.env.project().join(".harnery").exists());
+}
+
 #[test]
 fn unattended_runs_answer_the_same_bytes_and_their_hooks_are_wired_once_trusted() {
     let Some(desk) = Desk::new() else { return };
