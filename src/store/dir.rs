@@ -203,9 +203,10 @@ impl Dir {
     /// Puts `bytes` in the place of `name`: readers see the old or the new file, never a part.
     pub fn replace(&self, name: &str, bytes: &[u8], how: Durability) -> Result<(), DirError> {
         let temp = temp_name(name);
-        let result = self
-            .write_new(&temp, bytes, how)
-            .and_then(|()| self.rename(&temp, name));
+        let result = self.write_new(&temp, bytes, how).and_then(|()| match how {
+            Durability::Synced => self.rename(&temp, name),
+            Durability::Atomic => self.take_place(&temp, name),
+        });
         if result.is_err() {
             self.remove_quietly(&temp);
         } else if how == Durability::Synced {
@@ -368,6 +369,26 @@ impl Dir {
             .map_err(|errno| DirError::from_errno("rename", self.path.join(from), errno))
     }
 
+    /// `rename`, without waiting for the disk: ext4 writes a file out before it lets it replace another, which took
+    /// five times as long as the rest (172 of 200 microseconds, Linux 6, 2026-12-07). An exchange is as atomic.
+    #[cfg(target_os = "linux")]
+    fn take_place(&self, temp: &str, name: &str) -> Result<(), DirError> {
+        use nix::fcntl::{RenameFlags, renameat2};
+        // A directory would move instead of being refused.
+        let is_file = matches!(self.kind(name)?, Some(kind) if kind != SFlag::S_IFDIR);
+        let exchange = || renameat2(&self.fd, temp, &self.fd, name, RenameFlags::RENAME_EXCHANGE);
+        if is_file && exchange().is_ok() {
+            self.remove_quietly(temp);
+            return Ok(());
+        }
+        self.rename(temp, name)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn take_place(&self, temp: &str, name: &str) -> Result<(), DirError> {
+        self.rename(temp, name)
+    }
+
     fn remove_quietly(&self, name: &str) {
         if let Err(error) = self.remove(name) {
             tracing::debug!(%error, "a temporary file stays behind until the next sweep");
@@ -462,6 +483,31 @@ mod tests {
         ));
         drop(held);
         dir.lock("lock", Duration::ZERO).unwrap();
+    }
+
+    #[test]
+    fn a_replaced_file_has_the_new_bytes_and_nothing_else_is_left() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open_trusted(temp.path()).unwrap();
+        for how in [Durability::Atomic, Durability::Synced] {
+            for bytes in ["1", "two", "3"] {
+                dir.replace("f", bytes.as_bytes(), how).unwrap();
+                assert_eq!(dir.read("f", 10).unwrap(), Some(bytes.into()));
+                assert_eq!(dir.names().unwrap(), ["f"]);
+            }
+        }
+        // What stands in the way as a link is replaced, and what it leads to is not touched.
+        let kept = tempfile::NamedTempFile::new().unwrap();
+        std::os::unix::fs::symlink(kept.path(), temp.path().join("link")).unwrap();
+        dir.replace("link", b"4", Durability::Atomic).unwrap();
+        assert_eq!(dir.read("link", 10).unwrap(), Some(b"4".to_vec()));
+        assert_eq!(kept.as_file().metadata().unwrap().len(), 0);
+        dir.ensure("d").unwrap();
+        assert!(dir.replace("d", b"5", Durability::Atomic).is_err());
+        assert!(temp.path().join("d").is_dir());
+        let mut names = dir.names().unwrap();
+        names.sort();
+        assert_eq!(names, ["d", "f", "link"]);
     }
 
     #[test]

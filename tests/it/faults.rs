@@ -263,7 +263,10 @@ fn the_first_commit_other_bytes_and_files_beyond_the_list_are_all_told() {
     announce(&session, "auto", "t2");
     env.write("b.txt", "3\n");
     let briefing = start(&session, "t2").unwrap();
-    assert!(briefing.contains("dirty before, edited since: b.txt"), "{briefing}");
+    assert!(
+        briefing.contains("dirty before, edited since: b.txt"),
+        "{briefing}"
+    );
 
     for number in 0..400 {
         env.write(format!("many/{number:03}"), "x\n");
