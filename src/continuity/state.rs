@@ -252,7 +252,17 @@ impl State {
 
     /// Changes the state by one event.
     pub fn apply(&mut self, body: &EventBody, at: Timestamp) {
-        self.session.last_event_at = Some(at);
+        let is_first = self.session.last_event_at.replace(at).is_none();
+        let goes_on = matches!(
+            body,
+            EventBody::SessionStarted {
+                source: StartSource::Resume | StartSource::Compact,
+                ..
+            }
+        );
+        if is_first && !goes_on {
+            self.context.begin(at);
+        }
         match body {
             EventBody::SessionStarted {
                 source,

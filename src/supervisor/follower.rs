@@ -1,7 +1,7 @@
 //! Follows an owned run's session and keeps the overlay up to date: a thread beside the byte path that may wait for the disk.
 //!
 //! Facts come from the event log, read by offset, and the meter's from the harness's own record as well, of which the system
-//! tells when it grows; where it does not, the looks are all there is. It looks once a second while the terminal is busy, once a
+//! tells when it grows; where it has no watch to give, the record is looked at every five seconds. It looks once a second while the terminal is busy, once a
 //! minute while something on show grows older, and not at all otherwise. The host tells it what happens through a bounded
 //! queue and never waits; nothing depends on it.
 
@@ -29,6 +29,8 @@ use crate::watch::Bell;
 
 /// Between two looks while the terminal is busy.
 const BUSY: Duration = Duration::from_secs(1);
+/// Between two looks at a record of whose growth the system does not tell, while the terminal is quiet.
+const UNTOLD: Duration = Duration::from_secs(5);
 /// Looks that follow the last output: a turn's last event comes after its last frame.
 const LINGER: u32 = 5;
 /// Looks between two readings of HEAD when no event has come.
@@ -203,7 +205,11 @@ impl Watch {
             let wait = if looks > 0 {
                 Some(BUSY)
             } else {
-                self.next_change()
+                let is_told = self
+                    .bell
+                    .as_ref()
+                    .is_none_or(|(_, bell)| bell.is_watching());
+                quiet_wait(self.next_change(), is_told)
             };
             self.signs.is_asleep.store(looks == 0, Ordering::Relaxed);
             let received = match wait {
@@ -388,6 +394,12 @@ impl Watch {
     }
 }
 
+/// How long nobody needs to look; none: until there is a message.
+fn quiet_wait(next_change: Option<Duration>, is_told: bool) -> Option<Duration> {
+    let untold = (!is_told).then_some(UNTOLD);
+    next_change.into_iter().chain(untold).min()
+}
+
 impl Session {
     /// Folds an event. A sample that is older than what was read of the record meanwhile is no news.
     fn apply(&mut self, event: &Event) {
@@ -439,4 +451,28 @@ fn open(layout: &Layout, id: &SessionId) -> Result<Option<Session>, DirError> {
         state: State::default(),
         saved_head: None,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_watch_a_quiet_record_is_still_looked_at() {
+        let minute = Duration::from_secs(60);
+        let short = Duration::from_secs(1);
+        for (next_change, is_told, wait) in [
+            (None, true, None),
+            (Some(minute), true, Some(minute)),
+            (None, false, Some(UNTOLD)),
+            (Some(minute), false, Some(UNTOLD)),
+            (Some(short), false, Some(short)),
+        ] {
+            assert_eq!(
+                quiet_wait(next_change, is_told),
+                wait,
+                "{next_change:?} {is_told}"
+            );
+        }
+    }
 }

@@ -81,6 +81,8 @@ pub struct Meter {
     pub boundary_at: Option<Timestamp>,
     pub automatic: Vec<Automatic>,
     pub aside: Aside,
+    /// Older facts in the record were copied from another session.
+    since: Option<Timestamp>,
     ended: Vec<Tokens>,
     window: Option<KnownWindow>,
     recorded_boundary_at: Option<Timestamp>,
@@ -96,7 +98,7 @@ impl Meter {
         if used == Tokens(0) {
             return self.offer_reset(reading, at);
         }
-        if self.is_from_before(used, reading.at, at) {
+        if self.is_copied(reading.at) || self.is_from_before(used, reading.at, at) {
             return None;
         }
         let mut sample = self.merge(reading, used, at);
@@ -237,7 +239,17 @@ impl Meter {
     /// Whether a boundary in the harness's record is one that was not seen yet.
     pub fn is_news(&self, boundary: &Boundary, now: Timestamp) -> bool {
         let at = boundary.at.unwrap_or(now).min(now);
-        self.recorded_boundary_at.is_none_or(|seen| at > seen)
+        !self.is_copied(boundary.at) && self.recorded_boundary_at.is_none_or(|seen| at > seen)
+    }
+
+    /// A new session begins here. A fork's record begins with that of the session it comes from: under the new id, with the old
+    /// times.
+    pub fn begin(&mut self, at: Timestamp) {
+        self.since = Some(at);
+    }
+
+    fn is_copied(&self, at: Option<Timestamp>) -> bool {
+        self.since.zip(at).is_some_and(|(since, at)| at < since)
     }
 
     /// Folds a recorded sample.

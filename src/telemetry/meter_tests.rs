@@ -1,6 +1,6 @@
 use super::*;
 use crate::telemetry::Percent;
-use crate::telemetry::sample::Formula;
+use crate::telemetry::sample::{Boundary, Fact, Formula};
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_unix_ms(seconds * 1_000)
@@ -50,6 +50,23 @@ fn only_what_changed_is_news() {
     assert_eq!(feed(&mut meter, &record(40_000, 3), 4), None);
     assert_eq!(feed(&mut meter, &record(50_000, 5), 6), Some(50_000));
     assert_eq!(feed(&mut meter, &record(30_000, 4), 7), None);
+}
+
+#[test]
+fn what_a_fork_copied_is_no_measurement_and_no_compaction_of_its_own() {
+    let mut meter = Meter::default();
+    meter.begin(at(100));
+    let boundary = |seconds| Boundary {
+        trigger: CompactionTrigger::Auto,
+        before: Some(Tokens(150_000)),
+        at: Some(at(seconds)),
+    };
+    assert!(!meter.is_news(&boundary(99), at(101)));
+    assert_eq!(feed(&mut meter, &record(90_000, 99), 101), None);
+    meter.take(&Fact::Boundary(boundary(99)), at(101));
+    assert_eq!(meter.automatic, []);
+    assert_eq!(feed(&mut meter, &record(91_000, 102), 103), Some(91_000));
+    assert!(meter.is_news(&boundary(104), at(105)));
 }
 
 #[test]
