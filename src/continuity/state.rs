@@ -252,17 +252,7 @@ impl State {
 
     /// Changes the state by one event.
     pub fn apply(&mut self, body: &EventBody, at: Timestamp) {
-        let is_first = self.session.last_event_at.replace(at).is_none();
-        let goes_on = matches!(
-            body,
-            EventBody::SessionStarted {
-                source: StartSource::Resume | StartSource::Compact,
-                ..
-            }
-        );
-        if is_first && !goes_on {
-            self.context.begin(at);
-        }
+        self.date(body, at);
         match body {
             EventBody::SessionStarted {
                 source,
@@ -342,6 +332,20 @@ impl State {
             }
         }
         self.measure(body, at);
+    }
+
+    fn date(&mut self, body: &EventBody, at: Timestamp) {
+        let is_first = self.session.last_event_at.replace(at).is_none();
+        let goes_on = matches!(
+            body,
+            EventBody::SessionStarted {
+                source: StartSource::Resume | StartSource::Compact,
+                ..
+            }
+        );
+        if is_first && !goes_on {
+            self.context.begin(at);
+        }
     }
 
     /// What an event means for the meter; after all else, so that an attempt knows what it began with.

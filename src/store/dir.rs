@@ -498,7 +498,7 @@ mod tests {
         }
         // What stands in the way as a link is replaced, and what it leads to is not touched.
         let kept = tempfile::NamedTempFile::new().unwrap();
-        std::os::unix::fs::symlink(kept.path(), temp.path().join("link")).unwrap();
+        symlink(kept.path(), temp.path().join("link")).unwrap();
         dir.replace("link", b"4", Durability::Atomic).unwrap();
         assert_eq!(dir.read("link", 10).unwrap(), Some(b"4".to_vec()));
         assert_eq!(kept.as_file().metadata().unwrap().len(), 0);

@@ -1,9 +1,9 @@
 //! Follows an owned run's session and keeps the overlay up to date: a thread beside the byte path that may wait for the disk.
 //!
 //! Facts come from the event log, read by offset, and the meter's from the harness's own record as well, of which the system
-//! tells when it grows; where it has no watch to give, the record is looked at every five seconds. It looks once a second while the terminal is busy, once a
-//! minute while something on show grows older, and not at all otherwise. The host tells it what happens through a bounded
-//! queue and never waits; nothing depends on it.
+//! tells when it grows; where it has no watch to give, the record is looked at every five seconds. It looks once a second
+//! while the terminal is busy, once a minute while something on show grows older, and not at all otherwise. The host tells
+//! it what happens through a bounded queue and never waits; nothing depends on it.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -459,7 +459,7 @@ mod tests {
 
     #[test]
     fn without_a_watch_a_quiet_record_is_still_looked_at() {
-        let minute = Duration::from_secs(60);
+        let minute = Duration::from_mins(1);
         let short = Duration::from_secs(1);
         for (next_change, is_told, wait) in [
             (None, true, None),

@@ -1,6 +1,6 @@
 use super::*;
 use crate::telemetry::Percent;
-use crate::telemetry::sample::{Boundary, Fact, Formula};
+use crate::telemetry::sample::Formula;
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_unix_ms(seconds * 1_000)

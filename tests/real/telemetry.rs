@@ -181,6 +181,43 @@ fn hooks_alone_measure_by_the_transcript() {
     assert_eq!(session.exit(), Left::clean());
 }
 
+#[test]
+fn a_forks_copied_replies_are_none_of_its_own_measurements() {
+    let Some(sandbox) = Sandbox::new() else {
+        return;
+    };
+    sandbox.install_hooks();
+    let run = |args: &[&str]| {
+        let output = sandbox.env.run(sandbox.claude(args.iter().copied()), b"");
+        assert_eq!(output.code, 0, "{}", output.err());
+        serde_json::from_str::<Value>(&output.out()).unwrap()["session_id"].clone()
+    };
+    let print = ["-p", "--output-format", "json"];
+    run(&[&print[..], &["--session-id", SESSION, "go @usage=40000"]].concat());
+    let fork = ["--resume", SESSION, "--fork-session", "on @usage=50000"];
+    let fork = run(&[&print[..], &fork].concat());
+    let fork = fork.as_str().unwrap();
+    assert_ne!(fork, SESSION);
+    let copied = sandbox.transcript(fork);
+    let usage: Vec<u64> = copied
+        .iter()
+        .filter_map(|line| tokens(&line["message"]["usage"]))
+        .collect();
+    assert_eq!(
+        usage.first(),
+        Some(&40_000),
+        "the fork's record begins with what it copied"
+    );
+    for (session, own) in [(SESSION, 40_000), (fork, 50_000)] {
+        let events = sandbox.events(session).into_iter();
+        let sampled: Vec<u64> = events
+            .filter(|event| event["type"] == "context.sampled")
+            .map(|event| event["data"]["used_tokens"].as_u64().unwrap())
+            .collect();
+        assert_eq!(sampled, [own], "{session}");
+    }
+}
+
 /// The tokens of every reply to a sub-agent.
 fn sub_agent_usage(sandbox: &Sandbox) -> Vec<u64> {
     let mut found = Vec::new();
