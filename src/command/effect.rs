@@ -32,7 +32,7 @@ pub(super) fn carry_out(
     at: Timestamp,
     mut channel: Option<Channel<'_>>,
 ) -> Durability {
-    follow(session, input);
+    follow(session, input, at);
     // Measured before the machine steps, so that a compaction knows what it began with. A start is its own first event.
     let is_start = matches!(input.signal, Signal::SessionStarted { .. });
     let is_measured = channel.is_some() && input.agent.is_none();
@@ -114,7 +114,12 @@ pub(super) fn carry_out(
 }
 
 /// The agent moves; where it stands is where git facts come from.
-fn follow(session: &mut Session, input: &HookInput) {
+fn follow(session: &mut Session, input: &HookInput, at: Timestamp) {
+    let is_first = session.state.session.last_event_at.is_none();
+    if is_first && matches!(input.signal, Signal::PromptSubmitted { .. }) {
+        // As the event will tell, but that comes after what is measured now.
+        session.state.context.begin(at);
+    }
     let facts = &mut session.state.session;
     for (mine, told) in [
         (&mut facts.cwd, &input.cwd),

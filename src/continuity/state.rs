@@ -336,14 +336,13 @@ impl State {
 
     fn date(&mut self, body: &EventBody, at: Timestamp) {
         let is_first = self.session.last_event_at.replace(at).is_none();
-        let goes_on = matches!(
-            body,
-            EventBody::SessionStarted {
-                source: StartSource::Resume | StartSource::Compact,
-                ..
-            }
-        );
-        if is_first && !goes_on {
+        let is_beginning = if let EventBody::SessionStarted { source, .. } = body {
+            !matches!(source, StartSource::Resume | StartSource::Compact)
+        } else {
+            // A fork tells of its start under the id it comes from.
+            matches!(body, EventBody::PromptSubmitted { .. })
+        };
+        if is_first && is_beginning {
             self.context.begin(at);
         }
     }

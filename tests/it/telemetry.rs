@@ -215,6 +215,33 @@ fn a_transcript_that_is_replaced_or_gone_is_noticed() {
     assert_eq!(used(&env), 60_000);
 }
 
+/// The client's own record of a fork, as it was made on 2026-11-30: the first 27 lines are copies with their old times.
+#[test]
+fn what_a_fork_copied_is_measured_only_where_the_session_goes_on_with_it() {
+    const FORK: &str = "99999999-2222-4333-8444-555555555555";
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("adapters/claude-code/fixtures/transcript/resume_continue_fork_clear.1.jsonl");
+    let resumed = json!({"source": "resume"});
+    let prompt = json!({"prompt": "on", "prompt_id": "t1"});
+    for (event, fields, copied) in [
+        ("UserPromptSubmit", &prompt, vec![]),
+        ("SessionStart", &resumed, vec![json!(32_571)]),
+    ] {
+        let env = TestEnv::new();
+        let session = Session::named(&env, FORK);
+        let path = env.root().join(format!("{FORK}.jsonl"));
+        append(&path, fs::read(&recorded).unwrap());
+        let mut fields = fields.clone();
+        fields["transcript_path"] = json!(path);
+        session.quiet(event, &fields);
+        assert_eq!(sampled(&session), copied, "{event}");
+        append(&path, reply(FORK, 33_000));
+        stop(&session, &path);
+        let all = [copied, vec![json!(33_000)]].concat();
+        assert_eq!(sampled(&session), all, "{event}");
+    }
+}
+
 #[test]
 fn a_compaction_ends_what_was_measured_before_it() {
     let env = TestEnv::new();
@@ -222,11 +249,11 @@ fn a_compaction_ends_what_was_measured_before_it() {
     let session = Session::new(&env);
     let path = env.root().join("s1.jsonl");
     let at = json!({"transcript_path": path});
-    append(&path, reply("s1", 94_000));
     session.quiet(
         "UserPromptSubmit",
         &json!({"transcript_path": path, "prompt": "x", "prompt_id": "t1"}),
     );
+    append(&path, reply("s1", 94_000));
     stop(&session, &path);
     session.quiet(
         "PreCompact",
