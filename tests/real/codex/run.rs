@@ -243,19 +243,57 @@ fn another_conversation_in_the_same_client_is_followed() {
     session.prompt("two");
     session.compact();
     session.prompt("three");
+    session.clear_away("three");
+    session.prompt("four");
     assert_eq!(session.exit().0, 0);
     let ids: Vec<String> = desk.rollouts().into_iter().map(|(id, _)| id).collect();
-    let [first, second] = ids.as_slice() else {
+    let [first, second, third] = ids.as_slice() else {
+        panic!("{ids:?}");
+    };
+    let counts = [first, second, third].map(|id| kept::capsules(&desk.env, id).len());
+    assert_eq!(counts, [0, 1, 0]);
+    for (before, after) in [(first, second), (second, third)] {
+        let events = kept::events(&desk.env, after);
+        let linked = events
+            .iter()
+            .find(|event| event["type"] == "session.linked");
+        assert_eq!(linked.unwrap()["data"]["previous"], before.as_str());
+        assert!(events.iter().all(|event| event["run"].is_string()));
+    }
+}
+
+#[test]
+fn a_fork_is_followed_and_measured_from_its_own_replies_on() {
+    let Some(desk) = Desk::new() else { return };
+    let session = Session::start(&desk, desk.harn_codex([]), Review::TrustAll);
+    session.prompt("@usage=50000 one");
+    session.fork();
+    session.prompt("@usage=30000 two");
+    session.compact();
+    session.prompt("three");
+    assert_eq!(session.exit().0, 0);
+    let ids: Vec<String> = desk.rollouts().into_iter().map(|(id, _)| id).collect();
+    let [first, fork] = ids.as_slice() else {
         panic!("{ids:?}");
     };
     assert_eq!(kept::capsules(&desk.env, first).len(), 0);
-    assert_eq!(kept::capsules(&desk.env, second).len(), 1);
-    let events = kept::events(&desk.env, second);
+    let capsules = kept::capsules(&desk.env, fork);
+    let numbers = |name: &str| -> Vec<u64> {
+        let events = kept::events(&desk.env, name).into_iter();
+        events
+            .filter(|event| event["type"] == "context.sampled")
+            .filter_map(|event| event["data"]["used_tokens"].as_u64())
+            .collect()
+    };
+    assert_eq!(capsules.len(), 1);
+    assert_eq!(capsules[0].1["context"]["used_tokens"], 30_020);
+    assert_eq!(numbers(first), [50_020]);
+    assert_eq!(numbers(fork).first(), Some(&30_020));
+    let events = kept::events(&desk.env, fork);
     let linked = events
         .iter()
         .find(|event| event["type"] == "session.linked");
     assert_eq!(linked.unwrap()["data"]["previous"], first.as_str());
-    assert!(events.iter().all(|event| event["run"].is_string()));
 }
 
 #[test]

@@ -138,19 +138,40 @@ impl<'a> Session<'a> {
         self.wait_state("an interrupted client", is_rest);
     }
 
-    /// Leaves the conversation for a new one, and waits until the old one has gone from the screen.
+    /// Leaves the conversation for a new one by `/new`, and waits until the old one has gone from the screen.
     pub(crate) fn begin_anew(&self, last_prompt: &str) {
         self.submit("/new ");
         let is_asked = |screen: &str| screen.contains("Where should the new conversation run?");
         self.pty
             .wait_for("the question of the place", LIMIT, is_asked);
         self.press_until("\r", "an answered question", |screen| !is_asked(screen));
+        self.wait_anew(last_prompt);
+    }
+
+    /// The same by `/clear`, which asks nothing.
+    pub(crate) fn clear_away(&self, last_prompt: &str) {
+        self.submit("/clear ");
+        self.wait_anew(last_prompt);
+    }
+
+    fn wait_anew(&self, last_prompt: &str) {
         // The line of the model comes last; an Enter before it is lost.
         let is_new = |screen: &str| {
             !screen.contains(&format!("› {last_prompt}"))
                 && screen.contains("gpt-rehearsal default")
         };
         self.pty.wait_for("a new conversation", LIMIT, is_new);
+        self.wait_state("an idle client", is_rest);
+    }
+
+    /// Goes on in a fork of the conversation.
+    pub(crate) fn fork(&self) {
+        self.submit("/fork ");
+        let is_asked = |screen: &str| screen.contains("Where should the forked conversation run?");
+        self.pty
+            .wait_for("the question of the place", LIMIT, is_asked);
+        self.press_until("\r", "an answered question", |screen| !is_asked(screen));
+        self.wait_text("Fork created. You can continue here.");
         self.wait_state("an idle client", is_rest);
     }
 
