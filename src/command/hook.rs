@@ -7,8 +7,6 @@
 use std::cell::RefCell;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -16,9 +14,10 @@ use serde::{Deserialize, Serialize};
 use super::effect;
 use super::owner::{Owner, owner};
 use super::place;
-use super::session::{self, Session, SessionError};
+use super::session::{self, Append, Session, SessionError};
 use super::stdin::{PayloadError, read_payload};
 use super::twice::{self, Mark};
+use super::watchdog::Watchdog;
 use super::{clock, log_file, retention};
 use crate::adapter::decode::{DecodeError, Decoded, decode};
 use crate::adapter::manifest::{EventSpec, Manifest, SignalKind};
@@ -119,12 +118,14 @@ fn answer(layout: &Layout, args: &HookArgs, began: Timestamp) -> Result<(), Hook
         input: &input,
         now,
         patience,
+        watchdog: &watchdog,
     };
     let entry = call.entry()?;
+    watchdog.decoded(call.saving(&entry));
     if is_plain_event(spec.signal) {
         call.append(&entry, &owner)
     } else {
-        call.step(&entry, owner, &watchdog, reading)
+        call.step(&entry, owner, reading)
     }
 }
 
@@ -174,32 +175,6 @@ fn deadline(signal: SignalKind) -> Duration {
     })
 }
 
-/// Ends the process when the deadline passes, unless the reply is on its way.
-struct Watchdog {
-    is_replying: Arc<AtomicBool>,
-}
-
-impl Watchdog {
-    fn start(deadline: Duration) -> Self {
-        let is_replying = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&is_replying);
-        std::thread::spawn(move || {
-            std::thread::sleep(deadline);
-            if !seen.load(Ordering::SeqCst) {
-                tracing::warn!(?deadline, "hook gave up at its deadline");
-                // The main thread may hang in a system call.
-                std::process::exit(0);
-            }
-        });
-        Self { is_replying }
-    }
-
-    /// From here on the work is finished whatever the time.
-    fn reply(&self) {
-        self.is_replying.store(true, Ordering::SeqCst);
-    }
-}
-
 /// One hook call, decoded.
 struct Call<'a> {
     mark: &'a Mark,
@@ -209,6 +184,7 @@ struct Call<'a> {
     input: &'a HookInput,
     now: Timestamp,
     patience: Duration,
+    watchdog: &'a Watchdog,
 }
 
 impl Call<'_> {
@@ -262,7 +238,14 @@ impl Call<'_> {
                 source: EventSource::Hook,
                 body,
             };
-            match session::append_only(self.layout, entry, event, Some(self.mark), self.patience) {
+            let order = Append {
+                layout: self.layout,
+                entry,
+                mark: Some(self.mark),
+                patience: self.patience,
+                begins: &|| self.watchdog.writes(),
+            };
+            match session::append_only(&order, event) {
                 Err(DirError::Locked(_)) => self.spool(entry)?,
                 appended => appended?,
             }
@@ -274,7 +257,6 @@ impl Call<'_> {
         &self,
         entry: &Entry,
         owner: Owner,
-        watchdog: &Watchdog,
         reading: Option<(PathBuf, Reading)>,
     ) -> Result<(), HookError> {
         let mut session = match Session::open(self.layout, entry, self.patience) {
@@ -289,6 +271,9 @@ impl Call<'_> {
             }
             opened => opened?,
         };
+        if !self.watchdog.writes() {
+            return Ok(());
+        }
         session.reading = RefCell::new(reading);
         let calls = twice::calls(&session.store);
         let is_repeated = self.mark.is_second(&calls);
@@ -302,7 +287,7 @@ impl Call<'_> {
         self.settle_owner(&mut session, owner);
         self.carry_out_spooled(&mut session);
         let mut print = |text: &str| {
-            watchdog.reply();
+            self.watchdog.reply();
             print(&reply(self.spec, &Decision::Context(text.to_owned())))
         };
         let durability = effect::carry_out(
@@ -341,14 +326,28 @@ impl Call<'_> {
 
     /// Leaves the signal for whoever holds the lock next.
     fn spool(&self, entry: &Entry) -> Result<(), HookError> {
-        let spooled = Spooled {
+        if self.watchdog.writes() {
+            spool(self.layout, entry, &self.spooled())?;
+        }
+        Ok(())
+    }
+
+    fn spooled(&self) -> Spooled {
+        Spooled {
             at: self.now,
             mark: Some(self.mark.clone()),
             input: self.input.clone(),
-        };
-        let store = Session::store(self.layout, entry)?;
-        store.spool(&format::SPOOLED.write(&spooled)?)?;
-        Ok(())
+        }
+    }
+
+    /// The same for when the time is over first.
+    fn saving(&self, entry: &Entry) -> Box<dyn FnOnce() + Send> {
+        let (layout, entry, spooled) = (self.layout.clone(), entry.clone(), self.spooled());
+        Box::new(move || {
+            if let Err(error) = spool(&layout, &entry, &spooled) {
+                tracing::warn!(%error, "a signal is lost");
+            }
+        })
     }
 
     fn carry_out_spooled(&self, session: &mut Session) {
@@ -400,6 +399,12 @@ impl Call<'_> {
             }
         }
     }
+}
+
+fn spool(layout: &Layout, entry: &Entry, spooled: &Spooled) -> Result<(), HookError> {
+    let store = Session::store(layout, entry)?;
+    store.spool(&format::SPOOLED.write(spooled)?)?;
+    Ok(())
 }
 
 /// The one write to stdout: a whole document or nothing.

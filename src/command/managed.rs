@@ -7,7 +7,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::session::{self, Session};
+use super::session::{self, Append, Session};
 use super::{briefing, clock, overlay, place};
 use crate::adapter::Manifest;
 use crate::adapter::recipe::Recipe;
@@ -170,7 +170,16 @@ fn means(parts: &Parts<'_>) -> Means {
             body,
         };
         let done = index::find(&layout, session).and_then(|entry| match entry {
-            Some(entry) => session::append_only(&layout, &entry, event, None, PATIENCE),
+            Some(entry) => {
+                let order = Append {
+                    layout: &layout,
+                    entry: &entry,
+                    mark: None,
+                    patience: PATIENCE,
+                    begins: &|| true,
+                };
+                session::append_only(&order, event)
+            }
             None => Ok(()),
         });
         if let Err(error) = done {

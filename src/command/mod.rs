@@ -42,6 +42,7 @@ mod twice;
 mod uninstall;
 mod verify;
 mod watch;
+mod watchdog;
 mod witness;
 
 pub use dispatch::main;

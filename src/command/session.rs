@@ -261,18 +261,23 @@ impl Session {
     }
 }
 
+/// Where and how one event is appended.
+pub(super) struct Append<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) entry: &'a Entry,
+    pub(super) mark: Option<&'a Mark>,
+    pub(super) patience: Duration,
+    /// Asked with the lock held; false: it is not to be done any more.
+    pub(super) begins: &'a dyn Fn() -> bool,
+}
+
 /// Appends one event that changes nothing else, unless its call came before: no state is read, none written.
-pub(super) fn append_only(
-    layout: &Layout,
-    entry: &Entry,
-    event: Event,
-    mark: Option<&Mark>,
-    patience: Duration,
-) -> Result<(), DirError> {
-    let store = SessionStore::ensure(&index::ensure_context(layout, entry)?, &entry.session)?;
-    let _lock = store.lock(patience)?;
+pub(super) fn append_only(order: &Append<'_>, event: Event) -> Result<(), DirError> {
+    let (entry, mark) = (order.entry, order.mark);
+    let store = SessionStore::ensure(&index::ensure_context(order.layout, entry)?, &entry.session)?;
+    let _lock = store.lock(order.patience)?;
     let calls = mark.map(|_| twice::calls(&store)).unwrap_or_default();
-    if mark.is_some_and(|mark| mark.is_second(&calls)) {
+    if mark.is_some_and(|mark| mark.is_second(&calls)) || !(order.begins)() {
         return Ok(());
     }
     let tail = log::tail(store.dir())?;

@@ -85,7 +85,8 @@ fn parallel_hooks_lose_no_event_and_no_capsule() {
     session.quiet("SessionEnd", &json!({}));
     let events = session.events();
     let of = |kind: &str| events.iter().filter(|event| event["type"] == kind).count();
-    assert_eq!(of(kind), rounds * parallel / 4 * 3);
+    let log = fs::read_to_string(env.state().join("harn/log/harn.log")).unwrap_or_default();
+    assert_eq!(of(kind), rounds * parallel / 4 * 3, "{log}");
     assert_eq!(of("context.compaction.started"), rounds * parallel / 4);
     assert_eq!(of("context.checkpoint.created"), rounds * parallel / 4);
     let named: BTreeSet<&str> = events
