@@ -18,6 +18,9 @@ use crate::cli::{Cli, Command, HookArgs};
 use crate::demo;
 use crate::exit::Exit;
 
+/// The hint that goes with an error of harn's own making.
+pub(super) const BUG: &str = "please report it; this is a bug";
+
 /// The subcommand that harnesses call.
 const HOOK_WORD: &str = "hook";
 
@@ -77,10 +80,7 @@ fn guarded(work: impl FnOnce() -> Exit) -> Exit {
     let ended = panic::catch_unwind(AssertUnwindSafe(work));
     ended.unwrap_or_else(|_| {
         // Where it happened has been printed, but perhaps to a screen that is gone by now.
-        complain(
-            &"internal error: harn panicked",
-            Some("please report it; this is a bug"),
-        );
+        complain(&"internal error: harn panicked", Some(BUG));
         Exit::Internal
     })
 }

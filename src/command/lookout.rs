@@ -22,7 +22,7 @@ use crate::store::dir::DirError;
 use crate::store::index;
 use crate::store::layout::{EVENTS_FILE, STATE_FILE};
 use crate::store::{Layout, home, log};
-use crate::terminal::spawn_deaf;
+use crate::terminal::{contained, fault, spawn_deaf};
 use crate::text::{one_line, shorten};
 use crate::watch::Several;
 
@@ -47,6 +47,8 @@ pub(super) enum News {
     Detail(Box<Detail>),
     Drift(SessionId, Vec<String>),
     Failed(String),
+    /// The lookout panicked.
+    Broken(String),
 }
 
 /// Passes news on; false when nobody listens any more.
@@ -82,7 +84,14 @@ impl Lookout {
             told: None,
             followed: None,
         };
-        spawn_deaf("lookout", move || looking.run())?;
+        let last_word = Arc::clone(&looking.tell);
+        spawn_deaf("lookout", move || {
+            if let Err(why) = contained(|| looking.run())
+                && !last_word(News::Broken(why))
+            {
+                tracing::debug!("nobody listens any more");
+            }
+        })?;
         Ok(Self { wanted, wake })
     }
 
@@ -128,6 +137,7 @@ struct Followed {
 impl Looking {
     fn run(&mut self) {
         let mut untold = 0;
+        fault::strike("watch-lookout");
         loop {
             // What a person looks at comes first.
             if let Some(detail) = self.detail()
@@ -277,9 +287,13 @@ impl Looking {
         let (tell, id, cwd) = (Arc::clone(&self.tell), session.id.clone(), session.cwd());
         let before = capsule.repo.clone();
         let spawned = spawn_deaf("drift", move || {
-            let now = repo::snapshot_within(&cwd, GIT_LIMIT);
-            let lines = Drift::between(&before, &now).lines(DRIFT_PATHS);
-            let lines = lines.iter().map(|line| one_line(line)).collect();
+            let lines = contained(|| {
+                let now = repo::snapshot_within(&cwd, GIT_LIMIT);
+                let lines = Drift::between(&before, &now).lines(DRIFT_PATHS);
+                lines.iter().map(|line| one_line(line)).collect()
+            });
+            let lines =
+                lines.unwrap_or_else(|why| vec![format!("not compared: {}", one_line(&why))]);
             if !tell(News::Drift(id, lines)) {
                 tracing::debug!("nobody listens any more");
             }

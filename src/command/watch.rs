@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use ratatui_core::buffer::Buffer;
 
-use super::dispatch::complain;
+use super::dispatch::{BUG, complain};
 use super::lookout::{Lookout, News};
 use super::session::Session;
 use super::{briefing, clock, overlay, place};
@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::store::{Layout, index};
 use crate::supervisor::control::{self, RequestKind, RequestWire};
 use crate::supervisor::run;
-use crate::terminal::{self, Heard, Listener, Stage, spawn_deaf};
+use crate::terminal::{self, Heard, Listener, Stage, Stop, contained, deafly, fault, spawn_deaf};
 use crate::text::printable;
 
 /// Ages grow on the screen.
@@ -36,6 +36,8 @@ enum Input {
     Settled(String, Outcome, Option<String>),
     Said(String),
     Page(Page),
+    /// A thread that the dashboard cannot do without panicked.
+    Broken(String),
 }
 
 pub(super) fn run() -> anyhow::Result<Exit> {
@@ -54,28 +56,44 @@ pub(super) fn run() -> anyhow::Result<Exit> {
     let listener = Listener::open().context("cannot listen to the terminal")?;
     let mut stage = Stage::open(has_color).context("cannot take the terminal")?;
     let keys = send.clone();
-    spawn_deaf("listener", move || listen(listener, &keys))?;
+    spawn_deaf("listener", move || listen_safely(listener, &keys))?;
     let news = send.clone();
     let tell = Arc::new(move |news_item| news.send(Input::News(news_item)).is_ok());
-    let lookout = Lookout::start(layout.clone(), tell)?;
+    // The watcher of files has a thread of its own.
+    let lookout = deafly(|| Lookout::start(layout.clone(), tell))??;
     let mut watching = Watching {
         layout,
         model: Model::default(),
         lookout,
         send,
+        broken: None,
     };
     let ended = watching.run(&mut stage, &received);
     drop(stage);
+    if let Some(why) = watching.broken {
+        complain(&format!("internal error: {why}"), Some(BUG));
+    }
     Ok(ended)
 }
 
-fn listen(mut listener: Listener, inputs: &SyncSender<Input>) {
+fn listen_safely(mut listener: Listener, inputs: &SyncSender<Input>) {
+    if let Err(why) = contained(|| listen(&mut listener, inputs)) {
+        tell(inputs, Input::Broken(why));
+        // As below: while the dashboard ends, signals end nothing.
+        std::thread::park();
+    }
+}
+
+fn listen(listener: &mut Listener, inputs: &SyncSender<Input>) {
     loop {
         let heard = listener.hear().unwrap_or_else(|error| {
             tracing::warn!(%error, "the terminal cannot be listened to");
-            vec![Heard::Ending(None)]
+            vec![Heard::Ending(nix::libc::SIGHUP)]
         });
         for one in heard {
+            if matches!(one, Heard::Keys(_)) {
+                fault::strike("watch-listener");
+            }
             let is_last = matches!(one, Heard::Ending(_));
             if inputs.send(Input::Heard(one)).is_err() {
                 return;
@@ -93,6 +111,8 @@ struct Watching {
     model: Model,
     lookout: Lookout,
     send: SyncSender<Input>,
+    /// What a panic beside this thread said.
+    broken: Option<String>,
 }
 
 impl Watching {
@@ -101,6 +121,9 @@ impl Watching {
             let area = stage.area();
             let mut cells = Buffer::empty(area);
             dashboard::paint(&self.model, clock::now(), area, &mut cells);
+            if self.model.is_read {
+                fault::strike("watch-draw");
+            }
             if let Err(error) = stage.show(cells) {
                 tracing::debug!(%error, "a picture was lost");
             }
@@ -121,23 +144,30 @@ impl Watching {
     fn take(&mut self, input: Input, stage: &mut Stage) -> Option<Exit> {
         match input {
             Input::Heard(Heard::Keys(bytes)) => {
+                fault::strike("watch-main");
                 for key in dashboard::keys(&bytes) {
                     match self.model.press(key) {
                         Some(Ask::Quit) => return Some(Exit::Ok),
+                        Some(Ask::Stop) => {
+                            if let Some(exit) = stop(stage, Stop::Job) {
+                                return Some(exit);
+                            }
+                        }
                         Some(ask) => self.answer(ask),
                         None => {}
                     }
                 }
             }
             Input::Heard(Heard::Resized) => stage.forget(),
+            Input::Heard(Heard::Stopping) => return stop(stage, Stop::Alone),
             Input::Heard(Heard::Continued) => {
                 if let Err(error) = stage.renew() {
                     tracing::debug!(%error, "the terminal was not taken again");
                 }
             }
             Input::Heard(Heard::Ending(signal)) => {
-                let code = signal.and_then(|it| u8::try_from(it).ok());
-                return Some(code.map_or(Exit::Ok, |it| Exit::Program(128 + it)));
+                let code = u8::try_from(signal).unwrap_or_default();
+                return Some(Exit::Program(128 + code));
             }
             Input::News(News::Rows(rows)) => {
                 if let Some(ask) = self.model.take_rows(rows) {
@@ -147,6 +177,10 @@ impl Watching {
             Input::News(News::Detail(detail)) => self.model.take_detail(*detail),
             Input::News(News::Drift(session, lines)) => self.model.take_drift(&session, lines),
             Input::News(News::Failed(why)) => self.model.message = Some(why),
+            Input::News(News::Broken(why)) | Input::Broken(why) => {
+                self.broken = Some(why);
+                return Some(Exit::Internal);
+            }
             Input::Progress(name, text) => self.model.progress(&name, &text),
             Input::Settled(name, outcome, reason) => {
                 self.model.settled(&name, outcome, reason.as_deref());
@@ -159,7 +193,7 @@ impl Watching {
 
     fn answer(&mut self, ask: Ask) {
         match ask {
-            Ask::Quit => {}
+            Ask::Quit | Ask::Stop => {}
             Ask::Look => {
                 let session = self.model.current().and_then(|row| row.session.clone());
                 self.lookout.look_at(session);
@@ -184,10 +218,26 @@ impl Watching {
     /// Whatever may take long never holds the screen.
     fn beside(&mut self, work: impl FnOnce(&SyncSender<Input>) + Send + 'static) {
         let send = self.send.clone();
-        if let Err(error) = spawn_deaf("request", move || work(&send)) {
+        let safely = move || {
+            let done = contained(|| {
+                fault::strike("watch-request");
+                work(&send);
+            });
+            if let Err(why) = done {
+                tell(&send, Input::Said(format!("internal error: {why}")));
+            }
+        };
+        if let Err(error) = spawn_deaf("request", safely) {
             self.model.message = Some(format!("cannot be done: {error}"));
         }
     }
+}
+
+/// Stops; an exit where the terminal is not to be had again.
+fn stop(stage: &mut Stage, stop: Stop) -> Option<Exit> {
+    let failed = stage.stop(stop).err()?;
+    tracing::warn!(%failed, "the terminal was not taken again");
+    Some(Exit::Failed)
 }
 
 fn tell(send: &SyncSender<Input>, input: Input) {

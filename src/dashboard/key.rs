@@ -15,6 +15,8 @@ pub enum Key {
     Backspace,
     /// Ctrl-C.
     Interrupt,
+    /// Ctrl-Z.
+    Suspend,
 }
 
 /// The keys in what one read gave. An escape sequence that is not known is passed over whole.
@@ -39,6 +41,7 @@ pub fn keys(bytes: &[u8]) -> Vec<Key> {
             '\r' | '\n' => Some(Key::Enter),
             '\u{7f}' | '\u{8}' => Some(Key::Backspace),
             '\u{3}' => Some(Key::Interrupt),
+            '\u{1a}' => Some(Key::Suspend),
             c if c.is_control() => None,
             c => Some(Key::Char(c)),
         };
@@ -66,7 +69,7 @@ mod tests {
     #[test]
     fn known_keys_are_told_and_unknown_sequences_do_nothing() {
         assert_eq!(
-            keys(b"j\x1b[A\x1bOB\x1b[5~\x1b[1;5C\x1b[200~\r\x7f\x03\x1b"),
+            keys(b"j\x1b[A\x1bOB\x1b[5~\x1b[1;5C\x1b[200~\r\x7f\x03\x1a\x1b"),
             [
                 Key::Char('j'),
                 Key::Up,
@@ -75,6 +78,7 @@ mod tests {
                 Key::Enter,
                 Key::Backspace,
                 Key::Interrupt,
+                Key::Suspend,
                 Key::Escape
             ]
         );

@@ -30,6 +30,8 @@ pub struct Detail {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {
     Quit,
+    /// Back to the shell for a while.
+    Stop,
     /// The selection has moved.
     Look,
     Compact(RunId),
@@ -150,6 +152,9 @@ impl Model {
         if key == Key::Interrupt {
             return Some(Ask::Quit);
         }
+        if key == Key::Suspend {
+            return Some(Ask::Stop);
+        }
         if self.page.is_some() {
             self.turn(key);
             return None;
@@ -181,7 +186,7 @@ impl Model {
                 let session = self.current().and_then(|row| row.session.clone());
                 session.map(Ask::Briefing)
             }
-            Key::Char(_) | Key::Escape | Key::Backspace | Key::Interrupt => None,
+            Key::Char(_) | Key::Escape | Key::Backspace | Key::Interrupt | Key::Suspend => None,
         }
     }
 
@@ -210,7 +215,8 @@ impl Model {
             | Key::PageDown
             | Key::Home
             | Key::End
-            | Key::Interrupt => return None,
+            | Key::Interrupt
+            | Key::Suspend => return None,
         }
         self.refilter(kept.as_ref())
     }
@@ -242,7 +248,12 @@ impl Model {
             Key::PageDown | Key::Char(' ') => page.top.saturating_add(PAGE).min(last),
             Key::Home | Key::Char('g') => 0,
             Key::End | Key::Char('G') => last,
-            Key::Char(_) | Key::Enter | Key::Escape | Key::Backspace | Key::Interrupt => {
+            Key::Char(_)
+            | Key::Enter
+            | Key::Escape
+            | Key::Backspace
+            | Key::Interrupt
+            | Key::Suspend => {
                 self.page = None;
                 return;
             }

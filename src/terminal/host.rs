@@ -11,6 +11,7 @@ use nix::unistd::Pid;
 
 use super::bridge::{Bridge, Ready};
 use super::clock;
+use super::fault;
 use super::keyboard::Desk;
 use super::ladder::{Ladder, Rung};
 use super::launch::Launch;
@@ -443,16 +444,15 @@ pub(super) fn to_signal_code(signal: i32) -> u8 {
     u8::try_from(signal).unwrap_or(0)
 }
 
-/// A fault to order, so that a test can see the terminal come back: `HARN_FAULT=panic` panics at the first key.
+/// `HARN_FAULT=panic` panics at the first key. Looked up once: the loop asks with each turn.
 struct Fault {
     is_armed: bool,
 }
 
 impl Fault {
     fn planted() -> Self {
-        let is_asked = || std::env::var_os("HARN_FAULT").is_some_and(|fault| fault == "panic");
         Self {
-            is_armed: cfg!(debug_assertions) && is_asked(),
+            is_armed: fault::is_ordered("panic"),
         }
     }
 

@@ -3,7 +3,7 @@
 //! On the host's own path the terminal is given back first, so the message can be read. Anywhere else (a listener, another
 //! thread) the session goes on, and the message goes to the log: printed, it would land in the program's screen.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
@@ -12,6 +12,8 @@ use super::tty;
 thread_local! {
     /// Set on the host's thread, and only while code runs there whose panic ends the hosting.
     static IS_FATAL_HERE: Cell<bool> = const { Cell::new(false) };
+    /// What a panic of this thread said while nothing could be printed.
+    static UNSAID: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// Makes this thread the one whose panics end the hosting.
@@ -25,6 +27,7 @@ pub(super) fn guard_terminal() {
             }
             if tty::is_held() {
                 tracing::error!(%info, "panic beside the host");
+                UNSAID.set(Some(info.to_string()));
             } else {
                 previous(info);
             }
@@ -36,7 +39,13 @@ pub(super) fn guard_terminal() {
 /// Runs foreign code; false when it panicked.
 pub(super) fn survives(work: impl FnOnce()) -> bool {
     let was_fatal = IS_FATAL_HERE.replace(false);
-    let survived = panic::catch_unwind(AssertUnwindSafe(work)).is_ok();
+    let survived = contained(work).is_ok();
     IS_FATAL_HERE.set(was_fatal);
     survived
+}
+
+/// Runs code on a thread beside the one that holds the terminal; the failure is what its panic said and did not print.
+pub fn contained<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    panic::catch_unwind(AssertUnwindSafe(work))
+        .map_err(|_payload| UNSAID.take().unwrap_or_else(|| "a panic".to_owned()))
 }

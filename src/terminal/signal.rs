@@ -11,7 +11,11 @@ use std::ptr;
 
 use nix::errno::Errno;
 use nix::libc;
-use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
+use nix::sys::signal::{
+    SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, kill, pthread_sigmask, raise,
+    sigaction,
+};
+use nix::unistd::Pid;
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::raw::WithRawSiginfo;
 
@@ -113,7 +117,7 @@ fn is_sent(info: &libc::siginfo_t) -> bool {
     unsafe_code,
     reason = "nix can only read a disposition by replacing it"
 )]
-fn is_ignored(number: i32) -> bool {
+pub(super) fn is_ignored(number: i32) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: without a new action nothing changes; the old one is written to memory of its type.
     let read = unsafe { libc::sigaction(number, ptr::null(), action.as_mut_ptr()) };
@@ -121,18 +125,52 @@ fn is_ignored(number: i32) -> bool {
     read == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
+/// Who stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The whole job, as the terminal's own key would stop it.
+    Job,
+    /// This process, which alone was told.
+    Alone,
+}
+
+/// Stops as one who watches no stops. Returns when the process goes on, or at once where nothing could resume it. Stops
+/// that the caller of harn ignores are ignored.
+#[expect(unsafe_code, reason = "dispositions are process-wide")]
+pub(super) fn stop(stop: Stop) -> io::Result<()> {
+    if is_ignored(Signal::SIGTSTP as i32) {
+        return Ok(());
+    }
+    let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    // SAFETY: the default action runs no code of ours.
+    let watched = unsafe { sigaction(Signal::SIGTSTP, &default) }?;
+    let stopped = match stop {
+        Stop::Job => kill(Pid::from_raw(0), Signal::SIGTSTP),
+        Stop::Alone => raise(Signal::SIGTSTP),
+    };
+    // SAFETY: the action that stood there before.
+    unsafe { sigaction(Signal::SIGTSTP, &watched) }?;
+    Ok(stopped?)
+}
+
 /// Starts a thread that no signal reaches, so that a stop stops the host's thread and not another one.
 pub fn spawn_deaf(
     name: &str,
     work: impl FnOnce() + Send + 'static,
 ) -> io::Result<std::thread::JoinHandle<()>> {
-    // A thread begins with its maker's mask.
+    deafly(|| {
+        std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(work)
+    })?
+}
+
+/// Does what may start threads, which begin with their maker's mask: no signal reaches them.
+pub fn deafly<T>(work: impl FnOnce() -> T) -> io::Result<T> {
     let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
-    let spawned = std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(work);
+    let done = work();
     mask.thread_set_mask()?;
-    spawned
+    Ok(done)
 }
 
 /// The blocked and ignored signals that a program has to start with. A mask is passed on through exec; what harn and the
@@ -173,10 +211,8 @@ impl Inherited {
 
 #[cfg(test)]
 mod tests {
-    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-    use nix::sys::signal::raise;
-
     use super::*;
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
     /// The process of the tests ends if it does not hold.
     #[test]

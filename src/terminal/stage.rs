@@ -1,9 +1,9 @@
-//! The user's terminal held by a full-screen program of harn's own: raw, on the other screen, given back when dropped.
+//! The user's terminal held by a full-screen program of harn's own: raw, on the other screen, given back when dropped, at a
+//! panic of the thread that took it, and while the program is stopped.
 //!
 //! Draws what differs from the last picture; a terminal that takes nothing for a while loses a picture, not the program.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -12,9 +12,10 @@ use ratatui_core::buffer::{Buffer, Cell};
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier};
 
-use super::signal::Signals;
+use super::panic;
+use super::signal::{self, Signals, Stop};
 use super::size::Size;
-use super::tty::{RawMode, Tty};
+use super::tty::{RawMode, Tty, is_passing, is_writable};
 
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[0m\x1b[2J";
 const LEAVE: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?1049l";
@@ -27,25 +28,40 @@ const MOST: u16 = 1_000;
 #[derive(Debug)]
 pub struct Stage {
     tty: Tty,
-    /// Dropped last: its modes come back after the screen.
-    raw: RawMode,
+    /// Gives the screen and the modes back. `None` only while stopped.
+    raw: Option<RawMode>,
     shown: Buffer,
     has_color: bool,
 }
 
 impl Stage {
-    /// Takes the terminal.
+    /// Takes the terminal. From now on a panic of this thread gives it back before it is told.
     pub fn open(has_color: bool) -> io::Result<Self> {
         let tty = Tty::open()?;
-        let raw = RawMode::enter(&tty)?;
+        panic::guard_terminal();
         let mut stage = Self {
             tty,
-            raw,
+            raw: None,
             shown: Buffer::empty(Rect::ZERO),
             has_color,
         };
-        stage.write(ENTER)?;
+        stage.take()?;
         Ok(stage)
+    }
+
+    fn take(&mut self) -> io::Result<()> {
+        let raw = RawMode::enter(&self.tty)?;
+        RawMode::owes(&self.tty, LEAVE)?;
+        self.raw = Some(raw);
+        self.forget();
+        self.write(ENTER)
+    }
+
+    /// Gives the terminal back, stops, and takes it again when the program goes on; where nobody could let it go on, at once.
+    pub fn stop(&mut self, stop: Stop) -> io::Result<()> {
+        self.raw = None;
+        signal::stop(stop)?;
+        self.take()
     }
 
     /// The terminal as it is now.
@@ -94,7 +110,7 @@ impl Stage {
 
     fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
-            if !is_ready(self.tty.output_fd(), PollFlags::POLLOUT)? {
+            if !is_writable(self.tty.output_fd(), PATIENCE)? {
                 return Err(io::ErrorKind::TimedOut.into());
             }
             match self.tty.write(bytes) {
@@ -104,31 +120,6 @@ impl Stage {
             }
         }
         Ok(())
-    }
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        if let Err(error) = self.write(LEAVE) {
-            tracing::debug!(%error, raw = ?self.raw, "the screen was not given back");
-        }
-    }
-}
-
-fn is_passing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
-}
-
-fn is_ready(fd: BorrowedFd<'_>, flags: PollFlags) -> io::Result<bool> {
-    let mut fds = [PollFd::new(fd, flags)];
-    let limit = PollTimeout::try_from(PATIENCE).unwrap_or(PollTimeout::MAX);
-    match poll(&mut fds, limit) {
-        Ok(count) => Ok(count > 0),
-        Err(nix::errno::Errno::EINTR) => Ok(true),
-        Err(error) => Err(error.into()),
     }
 }
 
@@ -188,10 +179,12 @@ fn code_of(color: Color) -> Option<u8> {
 pub enum Heard {
     Keys(Vec<u8>),
     Resized,
+    /// It was told to stop.
+    Stopping,
     /// It was stopped, and goes on.
     Continued,
-    /// It has to end, by this signal; none: the terminal is gone.
-    Ending(Option<i32>),
+    /// It has to end, by this signal. A terminal that is gone hangs up, whether or not the signal comes.
+    Ending(i32),
 }
 
 /// Waits for keys and signals.
@@ -203,9 +196,14 @@ pub struct Listener {
 
 impl Listener {
     pub fn open() -> io::Result<Self> {
+        let mut signals = vec![Signal::SIGWINCH, Signal::SIGCONT];
+        // Where the caller wants no stops there are none.
+        if !signal::is_ignored(Signal::SIGTSTP as i32) {
+            signals.push(Signal::SIGTSTP);
+        }
         Ok(Self {
             tty: Tty::open()?,
-            signals: Signals::watch(&[Signal::SIGWINCH, Signal::SIGCONT])?,
+            signals: Signals::watch(&signals)?,
         })
     }
 
@@ -229,21 +227,23 @@ impl Listener {
                     Heard::Resized
                 } else if received.signal == Signal::SIGCONT {
                     Heard::Continued
+                } else if received.signal == Signal::SIGTSTP {
+                    Heard::Stopping
                 } else {
-                    Heard::Ending(Some(received.signal as i32))
+                    Heard::Ending(received.signal as i32)
                 }
             })
             .collect();
         if keys {
             let mut block = [0; 1024];
             match self.tty.read(&mut block) {
-                Ok(0) => heard.push(Heard::Ending(None)),
+                Ok(0) => heard.push(Heard::Ending(Signal::SIGHUP as i32)),
                 Ok(count) => {
                     let bytes = block.get(..count).unwrap_or_default();
                     heard.push(Heard::Keys(bytes.to_vec()));
                 }
                 Err(error) if is_passing(&error) => {}
-                Err(_gone) => heard.push(Heard::Ending(None)),
+                Err(_gone) => heard.push(Heard::Ending(Signal::SIGHUP as i32)),
             }
         }
         Ok(heard)

@@ -10,9 +10,11 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::libc;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
 use nix::unistd::ttyname;
 
@@ -128,8 +130,18 @@ fn inherited(fd: BorrowedFd<'_>) -> io::Result<File> {
     Ok(fd.try_clone_to_owned()?.into())
 }
 
-/// The modes to give back, reachable from a panic hook.
-static KEPT: Mutex<Option<(File, Termios)>> = Mutex::new(None);
+/// What to give back, reachable from a panic hook.
+struct Kept {
+    input: File,
+    modes: Termios,
+    /// What to write before the modes come back, and where.
+    farewell: Option<(File, &'static [u8])>,
+}
+
+static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
+
+/// A terminal that takes nothing for so long gets no farewell.
+const FAREWELL_PATIENCE: Duration = Duration::from_millis(500);
 
 /// While this lives the terminal is raw. There is one in a process.
 #[derive(Debug)]
@@ -140,11 +152,23 @@ impl RawMode {
         let modes = tty.modes()?;
         let mut raw = modes.clone();
         cfmakeraw(&mut raw);
-        *KEPT.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some((tty.input.try_clone()?, modes));
+        *KEPT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Kept {
+            input: tty.input.try_clone()?,
+            modes,
+            farewell: None,
+        });
         let guard = Self;
         set_modes(&tty.input, &raw)?;
         Ok(guard)
+    }
+
+    /// Whatever ends the raw mode that was entered, these few bytes are written first.
+    pub(super) fn owes(tty: &Tty, farewell: &'static [u8]) -> io::Result<()> {
+        let output = tty.output.try_clone()?;
+        if let Some(kept) = KEPT.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            kept.farewell = Some((output, farewell));
+        }
+        Ok(())
     }
 
     /// Raw again after something else had the terminal (a shell, while we were stopped from outside).
@@ -168,14 +192,52 @@ pub(super) fn is_held() -> bool {
         .is_some()
 }
 
-/// Gives the terminal its modes back; nothing happens when that was done.
+/// Gives the terminal its screen and its modes back; nothing happens when that was done.
 pub(super) fn give_back() {
     let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some((file, modes)) = kept
-        && let Err(error) = set_modes(&file, &modes)
+    let Some(kept) = kept else { return };
+    if let Some((output, bytes)) = &kept.farewell
+        && let Err(error) = write_within(output, bytes, FAREWELL_PATIENCE)
     {
+        tracing::debug!(%error, "the screen was not given back");
+    }
+    if let Err(error) = set_modes(&kept.input, &kept.modes) {
         // The terminal is gone; there is nothing to give back to.
         tracing::debug!(%error, "terminal modes not restored");
+    }
+}
+
+/// Writes few enough bytes for a descriptor that may block; waits no longer than `patience` for each part.
+fn write_within(mut output: &File, mut bytes: &[u8], patience: Duration) -> io::Result<()> {
+    while !bytes.is_empty() {
+        if !is_writable(output.as_fd(), patience)? {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        match output.write(bytes) {
+            Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
+            Err(error) if is_passing(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a failure says only: not now.
+pub(super) fn is_passing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}
+
+/// Whether a terminal takes bytes within `patience`.
+pub(super) fn is_writable(fd: BorrowedFd<'_>, patience: Duration) -> io::Result<bool> {
+    let mut fds = [PollFd::new(fd, PollFlags::POLLOUT)];
+    let limit = PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX);
+    match poll(&mut fds, limit) {
+        Ok(count) => Ok(count > 0),
+        Err(Errno::EINTR) => Ok(true),
+        Err(error) => Err(error.into()),
     }
 }
 

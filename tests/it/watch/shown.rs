@@ -1,8 +1,7 @@
-//! `harn watch` in a real terminal: what it shows, what keys do, and that the terminal comes back.
+//! What the dashboard shows, and what keys do.
 
 use std::fs;
 
-use nix::sys::signal::Signal;
 use serde_json::json;
 
 use crate::run::hosted::LIMIT;
@@ -16,7 +15,7 @@ pub(crate) fn dashboard(env: &TestEnv) -> Pty {
 }
 
 /// The other screen was left, the cursor is back, and the modes are a shell's.
-fn assert_given_back(pty: &Pty) {
+pub(super) fn assert_given_back(pty: &Pty) {
     use nix::sys::termios::LocalFlags;
     let raw = pty.raw();
     assert!(
@@ -82,17 +81,6 @@ fn an_owned_run_without_a_word_yet_has_a_line_too() {
     pty.wait_text("mute");
     pty.send(b"c");
     pty.wait_text("not hosted by harn");
-}
-
-#[test]
-fn every_signal_that_ends_it_gives_the_terminal_back() {
-    for signal in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT] {
-        let env = TestEnv::new();
-        let mut pty = dashboard(&env);
-        pty.signal(signal);
-        assert_eq!(pty.wait_exit(LIMIT), 128 + signal as i32);
-        assert_given_back(&pty);
-    }
 }
 
 #[test]
