@@ -98,9 +98,11 @@ fn of_project(layout: &Layout, cwd: &Path) -> Result<Entry, ChoiceError> {
     let entries = session::of_project(layout, &place::project_at(cwd))?;
     let mut live = Vec::new();
     for entry in &entries {
-        match Session::view(layout, entry) {
+        // Whether it ended stands in the state and near the end of its log, however long that is.
+        match Session::glance(layout, entry) {
             Ok(session) if session.state.session.ended => {}
-            Ok(_) => live.push(entry),
+            // Another tool's state beside harn's own log.
+            Ok(_) | Err(SessionError::Foreign { .. }) => live.push(entry),
             Err(error) => tracing::warn!(%error, session = %entry.session, "passed over"),
         }
     }

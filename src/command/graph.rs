@@ -38,7 +38,12 @@ struct AutomaticWire {
 
 pub(super) fn run(session: &Session, args: &GraphArgs) -> anyhow::Result<Exit> {
     let mut series = Series::default();
-    log::scan(session.store.dir(), 0, Series::wants, &mut |event| {
+    let whole = log::Stretch {
+        offset: 0,
+        bytes: u64::MAX,
+        wants: Series::wants,
+    };
+    log::scan(session.store.dir(), whole, &mut |event| {
         series.push(&event);
     })?;
     learn(&mut series, session);

@@ -21,7 +21,8 @@ use crate::repo;
 use crate::store::dir::DirError;
 use crate::store::index;
 use crate::store::layout::{EVENTS_FILE, STATE_FILE};
-use crate::store::{Layout, home, log};
+use crate::store::log::{self, Stretch};
+use crate::store::{Layout, home};
 use crate::terminal::{contained, fault, spawn_deaf};
 use crate::text::{one_line, shorten};
 use crate::watch::Several;
@@ -36,6 +37,8 @@ const LOOKS_A_WHOLE: u32 = 30;
 /// Lines of the log that are kept.
 const TAIL_LINES: usize = 60;
 const TAIL_BYTES: u64 = 32 * 1024;
+/// Of a long log that are read for the graph before anything else has its turn.
+const STRETCH_BYTES: u64 = 64 * 1024 * 1024;
 const GIT_LIMIT: Duration = Duration::from_secs(2);
 const DRIFT_PATHS: usize = 5;
 const WORDS: usize = 160;
@@ -128,6 +131,8 @@ struct Followed {
     stamp: Stamp,
     series: Series,
     series_offset: u64,
+    /// How much of the log the series tells of, while there is more.
+    behind_percent: Option<u64>,
     events: VecDeque<String>,
     events_offset: u64,
     /// Of the capsule that the drift was told for.
@@ -151,6 +156,10 @@ impl Looking {
                 return;
             }
             std::thread::sleep(BETWEEN);
+            let is_behind = |it: &Followed| it.behind_percent.is_some();
+            if self.followed.as_ref().is_some_and(is_behind) {
+                continue;
+            }
             if self.watch.wait(Duration::from_secs(1)) {
                 untold = 0;
             } else {
@@ -239,6 +248,7 @@ impl Looking {
         let (wish, wanted) = (wanted.number, wanted.session?);
         let entry = index::find(&self.layout, &wanted).ok()??;
         if let Some(followed) = &self.followed
+            && followed.behind_percent.is_none()
             && stamp_of(&followed.dir) == Some(followed.stamp)
         {
             return None;
@@ -250,6 +260,7 @@ impl Looking {
             stamp: Stamp::default(),
             series: Series::default(),
             series_offset: 0,
+            behind_percent: None,
             events: VecDeque::new(),
             events_offset: 0,
             generation: None,
@@ -273,6 +284,7 @@ impl Looking {
         let detail = Detail {
             session: Some(session.id.clone()),
             series: followed.series.clone(),
+            behind_percent: followed.behind_percent,
             capsule: capsule_lines(&session, capsule.as_ref()),
             drift: Vec::new(),
             notes: note_lines(&session),
@@ -315,13 +327,23 @@ impl Followed {
             self.events.clear();
         }
         let series = &mut self.series;
-        self.series_offset = log::scan(dir, self.series_offset, Series::wants, &mut |event| {
-            series.push(&event);
-        })?;
+        let stretch = Stretch {
+            offset: self.series_offset,
+            bytes: STRETCH_BYTES,
+            wants: Series::wants,
+        };
+        let before = self.series_offset;
+        self.series_offset = log::scan(dir, stretch, &mut |event| series.push(&event))?;
+        let is_behind = self.series_offset >= before.saturating_add(STRETCH_BYTES / 2);
+        self.behind_percent = is_behind.then(|| self.series_offset * 100 / bytes.max(1));
         graph::learn(&mut self.series, session);
-        let start = self.events_offset.max(bytes.saturating_sub(TAIL_BYTES));
         let events = &mut self.events;
-        self.events_offset = log::scan(dir, start, |_| true, &mut |event| {
+        let tail = Stretch {
+            offset: self.events_offset.max(bytes.saturating_sub(TAIL_BYTES)),
+            bytes: STRETCH_BYTES,
+            wants: |_| true,
+        };
+        self.events_offset = log::scan(dir, tail, &mut |event| {
             let line = events::text(&event).unwrap_or_default();
             // The date is today's most of the time, and the place is short.
             let line = line.split_once('T').map_or(line.as_str(), |(_, time)| time);

@@ -19,6 +19,8 @@ const FILTER_CHARS: usize = 60;
 pub struct Detail {
     pub session: Option<SessionId>,
     pub series: Series,
+    /// How much of a long log the series tells of, while it is being read.
+    pub behind_percent: Option<u64>,
     pub capsule: Vec<String>,
     pub drift: Vec<String>,
     pub notes: Vec<String>,

@@ -199,6 +199,9 @@ fn paint_detail(model: &Model, now: Timestamp, at: &mut Cursor, cells: &mut Buff
             Style::new().fg(Color::Yellow),
         );
     }
+    if let Some(percent) = detail.behind_percent {
+        at.line(cells, &format!("{percent}% of the log is read"), plain);
+    }
     let graph_rows = (at.left() / 3).min(8);
     if !detail.series.points.is_empty() && graph_rows >= 2 {
         let canvas = Canvas {

@@ -1,5 +1,8 @@
 //! Used tokens over time with every compaction, folded from events into a bounded amount of memory.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use serde::Serialize;
 
 use crate::compaction::{Origin, Outcome};
@@ -127,15 +130,16 @@ pub struct Series {
 impl Series {
     /// Whether a line of a log can matter here, told from its bytes alone.
     pub fn wants(line: &[u8]) -> bool {
-        // The type stands near the beginning of harn's own lines.
+        // The type stands near the beginning of harn's own lines, and a quote within a word there is an escaped one.
+        static KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"type\":\""));
         let head = line.get(..512).unwrap_or(line);
-        [
-            &b"\"type\":\"context."[..],
-            b"\"type\":\"compaction.",
-            b"\"type\":\"session.started",
-        ]
-        .iter()
-        .any(|kind| memchr::memmem::find(head, kind).is_some())
+        let kind = KEY
+            .find(head)
+            .and_then(|place| head.get(place + KEY.needle().len()..))
+            .unwrap_or_default();
+        [&b"context."[..], b"compaction."]
+            .iter()
+            .any(|room| kind.starts_with(room))
     }
 
     /// Folds one event.

@@ -136,13 +136,23 @@ pub fn read_from(dir: &Dir, offset: u64) -> Result<Batch, DirError> {
 const LINE_BYTES: usize = 1024 * 1024;
 const BLOCK_BYTES: usize = 256 * 1024;
 
-/// Hands on the wanted whole lines from `offset` on, in the memory of one line, and gives the place behind the last of them.
-pub fn scan(
-    dir: &Dir,
-    offset: u64,
-    wants: fn(&[u8]) -> bool,
-    take: &mut dyn FnMut(Event),
-) -> Result<u64, DirError> {
+/// Which lines of a log are wanted, and from where on.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch {
+    pub offset: u64,
+    /// No further block is read beyond so many bytes; far more than a line, so that each stretch goes on.
+    pub bytes: u64,
+    /// Told from a line's bytes alone.
+    pub wants: fn(&[u8]) -> bool,
+}
+
+/// Hands on the wanted whole lines of a stretch, in the memory of one line, and gives the place behind the last of them.
+pub fn scan(dir: &Dir, stretch: Stretch, take: &mut dyn FnMut(Event)) -> Result<u64, DirError> {
+    let Stretch {
+        offset,
+        bytes,
+        wants,
+    } = stretch;
     let mut file = match dir.open_read(EVENTS_FILE) {
         Ok(file) => file,
         Err(error) if error.is_missing() => return Ok(0),
@@ -154,36 +164,66 @@ pub fn scan(
         source,
     };
     file.seek(SeekFrom::Start(offset)).map_err(fail)?;
-    let (mut done, mut line, mut is_skipped) = (offset, Vec::new(), false);
+    let mut lines = Lines {
+        done: offset,
+        begun: Vec::new(),
+        is_skipped: false,
+    };
+    let mut take = |line: &[u8]| {
+        if wants(line)
+            && let Ok(event) = serde_json::from_slice::<Event>(line)
+        {
+            take(event);
+        }
+    };
     let mut block = vec![0; BLOCK_BYTES];
-    loop {
+    let mut read = 0;
+    while read < bytes {
         let count = file.read(&mut block).map_err(fail)?;
         if count == 0 {
-            return Ok(done);
+            break;
         }
-        let bytes = block.get(..count).unwrap_or_default();
-        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            is_skipped |= line.len() + part.len() > LINE_BYTES;
-            if is_skipped {
-                done += line.len() as u64;
-                line.clear();
+        read += count as u64;
+        lines.split(block.get(..count).unwrap_or_default(), &mut take);
+    }
+    Ok(lines.done)
+}
+
+/// Blocks of a file as lines.
+struct Lines {
+    /// The place in the file behind the last whole line, or within one that is passed over.
+    done: u64,
+    /// The beginning of a line whose end has not come.
+    begun: Vec<u8>,
+    /// The line at hand is too long.
+    is_skipped: bool,
+}
+
+impl Lines {
+    fn split(&mut self, mut block: &[u8], take: &mut dyn FnMut(&[u8])) {
+        while let Some(end) = memchr::memchr(b'\n', block) {
+            let (part, rest) = block.split_at(end + 1);
+            block = rest;
+            self.done += (self.begun.len() + part.len()) as u64;
+            if self.begun.len() + part.len() > LINE_BYTES {
+                self.is_skipped = true;
+            }
+            if self.is_skipped {
+                self.is_skipped = false;
+            } else if self.begun.is_empty() {
+                take(part);
             } else {
-                line.extend_from_slice(part);
+                self.begun.extend_from_slice(part);
+                take(&self.begun);
             }
-            if part.last() != Some(&b'\n') {
-                // What is skipped is passed even where it has no end yet.
-                done += if is_skipped { part.len() as u64 } else { 0 };
-                continue;
-            }
-            done += if is_skipped { part.len() } else { line.len() } as u64;
-            if !is_skipped
-                && wants(&line)
-                && let Ok(event) = serde_json::from_slice::<Event>(&line)
-            {
-                take(event);
-            }
-            line.clear();
-            is_skipped = false;
+            self.begun.clear();
+        }
+        self.begun.extend_from_slice(block);
+        self.is_skipped |= self.begun.len() > LINE_BYTES;
+        if self.is_skipped {
+            // What is skipped is passed even where it has no end yet.
+            self.done += self.begun.len() as u64;
+            self.begun.clear();
         }
     }
 }
@@ -242,10 +282,41 @@ mod tests {
         let whole = append(&dir, tail(&dir).unwrap(), &[event(2)]).unwrap();
         dir.append(EVENTS_FILE, b"{\"seq\":3,\"torn").unwrap();
         let mut seen = Vec::new();
-        let next = scan(&dir, 0, |_| true, &mut |event| seen.push(event.seq)).unwrap();
+        let all = Stretch {
+            offset: 0,
+            bytes: u64::MAX,
+            wants: |_| true,
+        };
+        let next = scan(&dir, all, &mut |event| seen.push(event.seq)).unwrap();
         assert_eq!((next, seen), (whole, vec![1, 2]));
         let mut none = 0;
-        scan(&dir, 0, |_| false, &mut |_| none += 1).unwrap();
+        let wants = |_: &[u8]| false;
+        scan(&dir, Stretch { wants, ..all }, &mut |_| none += 1).unwrap();
         assert_eq!(none, 0);
+    }
+
+    #[test]
+    fn stretch_by_stretch_the_same_lines_come() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open_trusted(temp.path()).unwrap();
+        let events: Vec<Event> = (1..20_000).map(event).collect();
+        append(&dir, tail(&dir).unwrap(), &events).unwrap();
+        dir.append(EVENTS_FILE, &vec![0; 3 * LINE_BYTES]).unwrap();
+        dir.append(EVENTS_FILE, b"\n").unwrap();
+        let whole = append(&dir, tail(&dir).unwrap(), &events).unwrap();
+        let (mut seen, mut places) = (Vec::new(), vec![0]);
+        while places.last() != Some(&whole) {
+            let stretch = Stretch {
+                offset: places[places.len() - 1],
+                bytes: 2 * LINE_BYTES as u64,
+                wants: |_| true,
+            };
+            places.push(scan(&dir, stretch, &mut |event| seen.push(event)).unwrap());
+        }
+        assert_eq!(seen, [events.clone(), events].concat());
+        assert!(
+            places.len() > 4 && places.is_sorted_by(|one, next| one < next),
+            "{places:?}"
+        );
     }
 }
