@@ -45,14 +45,15 @@ pub fn hex(bytes: &[u8]) -> String {
         })
 }
 
-/// A duration for people: `3 s`, `12 min`, `2 h`, `5 d`.
+/// A duration for people: `3 s`, `12 min`, `2 h`, `5 d`, `3 y`.
 pub fn age(ms: u64) -> String {
     let seconds = ms / 1_000;
     match seconds {
         0..=119 => format!("{seconds} s"),
         120..=7_199 => format!("{} min", seconds / 60),
         7_200..=172_799 => format!("{} h", seconds / 3_600),
-        _ => format!("{} d", seconds / 86_400),
+        172_800..=63_071_999 => format!("{} d", seconds / 86_400),
+        _ => format!("{} y", seconds / 31_557_600),
     }
 }
 
@@ -91,6 +92,22 @@ mod tests {
     #[test]
     fn escape_sequences_and_bidi_overrides_lose_their_power() {
         assert_eq!(printable("a\x1b[31mb\u{202e}c\r\n\td\u{9b}"), "a[31mbc\n d");
+    }
+
+    #[test]
+    fn a_duration_is_told_in_the_unit_that_fits() {
+        let day = 86_400_000;
+        let told = [0, 119_999, 120_000, 3 * day, 729 * day, 730 * day, u64::MAX].map(age);
+        let expected = [
+            "0 s",
+            "119 s",
+            "2 min",
+            "3 d",
+            "729 d",
+            "1 y",
+            "584542046 y",
+        ];
+        assert_eq!(told, expected);
     }
 
     #[test]

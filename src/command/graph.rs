@@ -115,6 +115,7 @@ fn text(series: &Series, title: &str) -> String {
     if let Some((from, to)) = series.span() {
         lines.push(format!("       {from} to {to}"));
     }
+    lines.extend(dashboard::notes(series));
     if let Some(window) = series.window {
         lines.push(format!("─  window {}", short_tokens(window)));
     }

@@ -100,7 +100,10 @@ impl Known {
             compactions: state.map(|state| state.compactions),
             context: meter.and_then(|meter| ContextWire::of(meter, row.last_event_at, now)),
             last_event_at: row.last_event_at,
-            last_event_age_ms: row.last_event_at.map(|at| now.ms_since(at)),
+            last_event_age_ms: row
+                .last_event_at
+                .filter(|at| !dashboard::is_ahead(*at, now))
+                .map(|at| now.ms_since(at)),
             attempt: row.attempt.as_ref(),
             warnings: &row.warnings,
         }

@@ -1,8 +1,9 @@
 //! The graph of a series in braille characters, for a terminal of any size.
 
+use super::axis::Axis;
 use super::row::fit;
-use super::series::{Point, Series};
-use crate::event::{Timestamp, Tokens};
+use super::series::Series;
+use crate::event::Tokens;
 use crate::text::short_tokens;
 
 /// Columns left of the graph: the scale.
@@ -22,14 +23,14 @@ pub struct Canvas {
 pub fn draw(series: &Series, canvas: Canvas) -> Vec<String> {
     let cols = canvas.cols.saturating_sub(SCALE_COLS + 1);
     let rows = canvas.rows;
-    let Some((from, to)) = series.span().filter(|_| cols > 0 && rows > 0) else {
+    let Some(axis) = Axis::of(series).filter(|_| cols > 0 && rows > 0) else {
         return Vec::new();
     };
-    let axis = Axis { from, to, cols };
-    let dots = plot(series, axis, rows);
+    let dots = plot(series, &axis, cols, rows);
     let mut marks = vec![' '; cols];
     for mark in &series.marks {
-        if let Some(cell) = marks.get_mut(axis.column(mark.at)) {
+        let place = axis.place(mark.elapsed_ms);
+        if let Some(cell) = marks.get_mut(step(&axis, place, cols)) {
             // Two in one column: the legend tells them apart.
             *cell = if *cell == ' ' { mark.letter() } else { '*' };
         }
@@ -60,31 +61,24 @@ pub fn draw(series: &Series, canvas: Canvas) -> Vec<String> {
         }
         lines.push(line.trim_end().to_owned());
     }
+    for (from, to) in axis.breaks() {
+        if let Some(cell) = marks.get_mut(step(&axis, from.midpoint(to), cols))
+            && *cell == ' '
+        {
+            *cell = '≈';
+        }
+    }
     let marks: String = marks.into_iter().collect();
     let line = format!("{:>SCALE_COLS$}└{marks}", "");
     lines.push(line.trim_end().to_owned());
     lines.iter().map(|line| fit(line, canvas.cols)).collect()
 }
 
-#[derive(Clone, Copy)]
-struct Axis {
-    from: Timestamp,
-    to: Timestamp,
-    cols: usize,
-}
-
-impl Axis {
-    /// Of `steps` steps over the whole span.
-    fn step(self, at: Timestamp, steps: usize) -> usize {
-        let span = u128::from(self.to.ms_since(self.from)).max(1);
-        let done = u128::from(at.ms_since(self.from)).min(span);
-        let last = steps.saturating_sub(1);
-        usize::try_from(done * last as u128 / span).unwrap_or(last)
-    }
-
-    fn column(self, at: Timestamp) -> usize {
-        self.step(at, self.cols)
-    }
+/// Of `steps` steps over the whole axis.
+fn step(axis: &Axis, place: u64, steps: usize) -> usize {
+    let last = steps.saturating_sub(1);
+    let done = u128::from(place.min(axis.length)) * last as u128 / u128::from(axis.length);
+    usize::try_from(done).unwrap_or(last)
 }
 
 /// The row that holds this many tokens; 0 is the top.
@@ -117,13 +111,13 @@ fn label(series: &Series, row: usize, rows: usize) -> String {
 }
 
 /// The bits of all cells, row by row. A number holds until the next one; where it is unknown there is no line.
-fn plot(series: &Series, axis: Axis, rows: usize) -> Vec<u32> {
-    let mut cells = vec![0; rows * axis.cols];
-    let (width, height) = (axis.cols * 2, rows * 4);
+fn plot(series: &Series, axis: &Axis, cols: usize, rows: usize) -> Vec<u32> {
+    let mut cells = vec![0; rows * cols];
+    let (width, height) = (cols * 2, rows * 4);
     let top = series.top();
     let mut set = |x: usize, y: usize| {
         let bit = DOTS.get(y % 4).and_then(|row| row.get(x % 2));
-        if let (Some(cell), Some(bit)) = (cells.get_mut(y / 4 * axis.cols + x / 2), bit) {
+        if let (Some(cell), Some(bit)) = (cells.get_mut(y / 4 * cols + x / 2), bit) {
             *cell |= bit;
         }
     };
@@ -132,11 +126,12 @@ fn plot(series: &Series, axis: Axis, rows: usize) -> Vec<u32> {
         .points
         .iter()
         .skip(1)
-        .map(|point| point.at)
-        .chain([axis.to]);
-    for (Point { at, used_tokens }, end) in series.points.iter().zip(ends) {
-        let (x, until) = (axis.step(*at, width), axis.step(end, width));
-        let Some(used) = used_tokens else {
+        .map(|point| axis.place(point.elapsed_ms))
+        .chain([axis.length]);
+    for (point, end) in series.points.iter().zip(ends) {
+        let x = step(axis, axis.place(point.elapsed_ms), width);
+        let until = step(axis, end, width);
+        let Some(used) = point.used_tokens else {
             before = None;
             continue;
         };

@@ -3,7 +3,9 @@
 use super::*;
 use crate::compaction::{Origin, Outcome};
 use crate::dashboard::svg;
-use crate::event::{CompactionTrigger, Event, EventBody, EventSource, HarnessId, SessionId};
+use crate::event::{
+    CompactionTrigger, Event, EventBody, EventSource, HarnessId, SessionId, Timestamp,
+};
 use crate::telemetry::{Confidence, ContextSample, SampleSource, WindowBasis};
 
 fn event(second: i64, body: EventBody) -> Event {
@@ -180,7 +182,15 @@ fn one_compaction_is_one_mark_however_much_was_heard_of_it() {
 #[test]
 fn a_clock_that_jumps_back_draws_on_and_memory_stays_bounded() {
     let mut series = of(&[sample(100, Some(1)), sample(-5_000, Some(2))]);
-    assert_eq!(series.points[0].at, series.points[1].at);
+    // Each keeps its own time, and has its place after the one before.
+    assert_eq!(
+        (series.points[0].elapsed_ms, series.points[1].elapsed_ms),
+        (0, 0)
+    );
+    assert_eq!(
+        super::super::notes(&series),
+        ["the clock went back once, by 85 min"]
+    );
     for second in 0..100_000_u64 {
         let used = if second == 70_000 { 190_000 } else { second };
         series.push(&sample(second.cast_signed(), Some(used)));
@@ -190,4 +200,120 @@ fn a_clock_that_jumps_back_draws_on_and_memory_stays_bounded() {
     assert_eq!(series.top(), 200_000);
     let highest = series.points.iter().filter_map(|it| it.used_tokens).max();
     assert_eq!(highest, Some(Tokens(190_000)));
+}
+
+/// Two hours of work with a leap into 2100 or from 1970 in the middle, whatever it is that the clock did.
+fn leaping(odd_at: i64) -> Series {
+    let climb = |from: i64| {
+        (0..60_i64).map(move |minute| {
+            let used = 20_000 + (from / 60 + minute).unsigned_abs() * 1_000;
+            sample(from + minute * 60, Some(used))
+        })
+    };
+    let mut events: Vec<Event> = climb(0).collect();
+    events.push(started(odd_at, "a1", CompactionTrigger::Auto));
+    events.push(sample(odd_at + 1, Some(79_000)));
+    events.extend(climb(3_600));
+    of(&events)
+}
+
+#[test]
+fn a_clock_that_leaps_squeezes_nothing_and_is_said() {
+    let canvas = Canvas { cols: 80, rows: 8 };
+    for (name, year_at) in [("2100", 2_330_000_000), ("1970", -1_780_000_000)] {
+        let series = leaping(year_at);
+        let text = [draw(&series, canvas), super::super::notes(&series)].concat();
+        insta::assert_snapshot!(format!("graph_{name}"), text.join("\n"));
+        insta::assert_snapshot!(format!("graph_{name}_svg"), svg(&series, name));
+    }
+}
+
+#[test]
+fn a_pause_is_drawn_as_long_as_it_is_unless_nothing_else_could_be_seen() {
+    let of_pause = |hours: i64| {
+        let work = |from: i64| (0..60).map(move |minute| sample(from + minute * 60, Some(1_000)));
+        of(&work(0).chain(work(hours * 3_600)).collect::<Vec<Event>>())
+    };
+    let told = [5, 8, 9, 90].map(|hours| super::super::notes(&of_pause(hours)).join(""));
+    let short = ["8 h", "3 d"].map(|age| format!("≈  {age} between two events, drawn short"));
+    assert_eq!(told, ["", "", &short[0], &short[1]]);
+    let many: Vec<Event> = (0..40).map(|day| sample(day * 86_400, Some(1))).collect();
+    assert_eq!(super::super::notes(&of(&many)), Vec::<String>::new());
+}
+
+/// Left, top, right and bottom of each text, as a monospace font draws it.
+fn label_boxes(document: &str) -> Vec<(String, [f64; 4])> {
+    let number = |tag: &str, name: &str| -> Option<f64> {
+        let (_, rest) = tag.split_once(&format!(" {name}=\""))?;
+        rest.split_once('"')?.0.parse().ok()
+    };
+    let of = |line: &str| {
+        let (tag, rest) = line.strip_prefix("<text")?.split_once('>')?;
+        let text = rest.strip_suffix("</text>")?;
+        let text = text
+            .replace("&lt;", "<")
+            .replace("&gt;", ">")
+            .replace("&amp;", "&");
+        let size = number(tag, "font-size").unwrap_or(12.0);
+        let count = u16::try_from(text.chars().count()).ok()?;
+        let width = f64::from(count) * size * 0.61;
+        let (x, y) = (number(tag, "x")?, number(tag, "y")?);
+        let left = if tag.contains("\"end\"") {
+            x - width
+        } else if tag.contains("\"middle\"") {
+            x - width / 2.0
+        } else {
+            x
+        };
+        let edges = [left, y - size * 0.75, left + width, y + size * 0.2];
+        Some((text, edges))
+    };
+    document.lines().filter_map(of).collect()
+}
+
+#[test]
+fn no_two_labels_of_the_svg_overlap_and_none_leaves_the_picture() {
+    let near = |count: i64, at: i64| {
+        let mut events = vec![sample(0, Some(190_000))];
+        for number in 0..count {
+            let name = format!("m{number}");
+            let reason = "a reason that goes on and on ".repeat(9);
+            events.push(requested(at + number, &name));
+            events.push(settled(at + number, &name, Outcome::Refused, Some(&reason)));
+        }
+        events.push(sample(90_000, Some(20_000)));
+        of(&events)
+    };
+    insta::assert_snapshot!("graph_crowded_svg", svg(&near(7, 45_000), "crowded"));
+    let mut low = near(1, 0);
+    low.automatic = Some((Tokens(900), Tokens(1_000)));
+    low.window = Some(Tokens(2_000));
+    let all = [
+        story(),
+        near(64, 0),
+        near(64, 45_000),
+        near(64, 89_936),
+        leaping(2_330_000_000),
+        low,
+    ];
+    for series in all {
+        let document = svg(&series, &"a title ".repeat(40));
+        let (_, view) = document.split_once("viewBox=\"0 0 900 ").unwrap();
+        let height: f64 = view.split_once('"').unwrap().0.parse().unwrap();
+        let boxes = label_boxes(&document);
+        assert!(boxes.len() > series.marks.len() * 2);
+        for (place, (text, [left, top, right, bottom])) in boxes.iter().enumerate() {
+            assert!(
+                *left >= 0.0 && *top >= 0.0 && *right <= 900.0 && *bottom <= height,
+                "{text} leaves the picture"
+            );
+            for (other, edges) in &boxes[..place] {
+                let is_apart = *right <= edges[0]
+                    || edges[2] <= *left
+                    || *bottom <= edges[1]
+                    || edges[3] <= *top;
+                assert!(is_apart, "{text} lies on {other}");
+            }
+        }
+    }
 }

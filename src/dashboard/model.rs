@@ -6,7 +6,7 @@ use super::key::Key;
 use super::row::{Row, sort};
 use super::series::Series;
 use crate::compaction::Outcome;
-use crate::event::{RunId, SessionId, Timestamp};
+use crate::event::{RunId, SessionId};
 use crate::text::one_line;
 
 /// Rows that a page key moves.
@@ -265,11 +265,6 @@ impl Model {
     /// The selected line's name.
     pub fn name(&self) -> String {
         self.current().map_or_else(String::new, Row::title)
-    }
-
-    /// How long ago the selected session was heard.
-    pub fn heard(&self, now: Timestamp) -> Option<u64> {
-        Some(now.ms_since(self.current()?.last_event_at?))
     }
 }
 

@@ -5,7 +5,7 @@ use ratatui_core::terminal::Terminal;
 
 use super::*;
 use crate::dashboard::{Standing, Usage, paint};
-use crate::event::{HarnessId, Tokens};
+use crate::event::{HarnessId, Timestamp, Tokens};
 
 const NOW: i64 = 1_780_000_000_000;
 

@@ -5,16 +5,17 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 use unicode_width::UnicodeWidthStr as _;
 
+use super::axis::notes;
 use super::graph::{Canvas, draw};
 use super::model::{Model, Page};
-use super::row::{Row, Standing, TITLES, fit};
+use super::row::{Row, Standing, TITLES, ago, fit, shown};
 use crate::event::Timestamp;
-use crate::text::{age, one_line};
+use crate::text::one_line;
 
 /// Least and most columns of each cell of the list, in the order of `TITLES`; the last takes the rest.
-const COLS: [usize; 8] = [10, 12, 14, 16, 14, 12, 15, 7];
-/// The columns that stay on a narrow screen, the most telling first.
-const ORDER: [usize; 8] = [0, 3, 6, 7, 2, 5, 4, 1];
+const COLS: [usize; 8] = [10, 12, 12, 16, 14, 12, 15, 7];
+/// The beginning of a warning, `!…`.
+const SIGN_COLS: usize = 2;
 const KEYS: &str = "q quit  ↑↓ select  c compact  s checkpoint  b briefing  / filter";
 /// Compactions named below the graph, the newest last.
 const MARKS: usize = 2;
@@ -42,7 +43,20 @@ pub fn paint(model: &Model, now: Timestamp, area: Rect, cells: &mut Buffer) {
     let mut at = Cursor { area, row: 0 };
     let bold = Style::new().add_modifier(Modifier::BOLD);
     at.line(cells, &title(model), bold);
-    let shown = columns(usize::from(area.width));
+    // Room for a sign that there is more to say; the selected line's words stand below.
+    let is_noted = |place: &usize| {
+        model
+            .rows
+            .get(*place)
+            .is_some_and(|it| !it.note().is_empty())
+    };
+    let sign = if model.visible.iter().any(is_noted) {
+        SIGN_COLS
+    } else {
+        0
+    };
+    let room = usize::from(area.width).saturating_sub(sign);
+    let shown = shown(&COLS, 1, Some(room));
     let titles = cells_line(&TITLES.map(str::to_owned), &shown);
     at.line(
         cells,
@@ -127,22 +141,6 @@ fn foot(model: &Model) -> String {
     model.message.clone().unwrap_or_else(|| KEYS.to_owned())
 }
 
-/// The columns that have room, in their order.
-fn columns(width: usize) -> Vec<usize> {
-    let mut left = width;
-    let mut shown = Vec::new();
-    for column in ORDER {
-        let needs = COLS.get(column).copied().unwrap_or(0) + 1;
-        if needs > left && !shown.is_empty() {
-            break;
-        }
-        left = left.saturating_sub(needs);
-        shown.push(column);
-    }
-    shown.sort_unstable();
-    shown
-}
-
 fn cells_line(cells: &[String; 9], shown: &[usize]) -> String {
     let mut line = String::new();
     for column in shown {
@@ -179,9 +177,9 @@ fn style_of(row: &Row, is_selected: bool) -> Style {
 fn paint_detail(model: &Model, now: Timestamp, at: &mut Cursor, cells: &mut Buffer) {
     let Some(row) = model.current() else { return };
     let bold = Style::new().add_modifier(Modifier::BOLD);
-    let heard = model
-        .heard(now)
-        .map_or_else(String::new, |ms| format!(", heard {} ago", age(ms)));
+    let heard = row
+        .last_event_at
+        .map_or_else(String::new, |at| format!(", heard {}", ago(at, now)));
     let name = row
         .session
         .as_ref()
@@ -211,12 +209,15 @@ fn paint_detail(model: &Model, now: Timestamp, at: &mut Cursor, cells: &mut Buff
         for line in draw(&detail.series, canvas) {
             at.line(cells, &line, Style::new().fg(Color::Cyan));
         }
+        for note in notes(&detail.series) {
+            at.line(cells, &note, plain);
+        }
         let older = detail.series.marks.len().saturating_sub(MARKS);
         for mark in detail.series.marks.iter().skip(older) {
-            let ago = age(now.ms_since(mark.at));
+            let ago = ago(mark.at, now);
             at.line(
                 cells,
-                &format!("{} {} ago: {}", mark.letter(), ago, mark.text()),
+                &format!("{} {ago}: {}", mark.letter(), mark.text()),
                 plain,
             );
         }

@@ -1,6 +1,7 @@
 //! One session as a line of a list, and which line comes first.
 
 use serde::Serialize;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::event::{HarnessId, RunId, SessionId, Timestamp, Tokens};
 use crate::text::{age, one_line, short_tokens, shorten};
@@ -217,20 +218,50 @@ impl Row {
             shorten(&self.branch.as_deref().map_or_else(dash, one_line), 18),
             self.phase.map_or_else(dash, str::to_owned),
             self.usage.text(),
-            self.last_event_at
-                .map_or_else(dash, |at| age(now.ms_since(at))),
+            self.last_event_at.map_or_else(dash, |at| distance(at, now)),
             self.note(),
         ]
     }
 
     /// The attempt and the warnings in one line.
     pub fn note(&self) -> String {
+        self.notes().join("; ")
+    }
+
+    fn notes(&self) -> Vec<String> {
         let attempt = self
             .attempt
             .iter()
             .map(|attempt| format!("compaction {}", attempt.stage));
         let warnings = self.warnings.iter().map(|it| format!("! {}", one_line(it)));
-        attempt.chain(warnings).collect::<Vec<_>>().join("; ")
+        attempt.chain(warnings).collect()
+    }
+}
+
+/// Events may be a little younger than the moment at which a list was begun.
+const AHEAD_MS: u64 = 2_000;
+
+/// Whether a clock dated an event after now.
+pub fn is_ahead(at: Timestamp, now: Timestamp) -> bool {
+    at.ms_since(now) > AHEAD_MS
+}
+
+/// How far a moment is from now: `12 s`, and `in 73 y` for one that was dated ahead.
+pub(super) fn distance(at: Timestamp, now: Timestamp) -> String {
+    if is_ahead(at, now) {
+        format!("in {}", age(at.ms_since(now)))
+    } else {
+        age(now.ms_since(at))
+    }
+}
+
+/// The same within a sentence: `12 s ago`, `in 73 y`.
+pub(super) fn ago(at: Timestamp, now: Timestamp) -> String {
+    let distance = distance(at, now);
+    if is_ahead(at, now) {
+        distance
+    } else {
+        format!("{distance} ago")
     }
 }
 
@@ -254,37 +285,106 @@ pub(super) const TITLES: [&str; 9] = [
     "state", "harness", "session", "project", "branch", "phase", "context", "heard", "",
 ];
 
-/// The list for a terminal of `cols` columns; unlimited where there is none.
+/// The columns that stay where there is little room, the most telling first.
+pub(super) const ORDER: [usize; 8] = [0, 3, 6, 7, 2, 5, 4, 1];
+/// Between two columns of the table.
+const GAP: usize = 2;
+/// A terminal narrower than this has no room to indent.
+const INDENTED_COLS: usize = 20;
+
+/// The list for a terminal of `cols` columns; unlimited where there is none. What has no room beside its line stands below
+/// it, whole.
 pub fn table(rows: &[Row], now: Timestamp, cols: Option<usize>) -> String {
-    use unicode_width::UnicodeWidthStr as _;
     let cells: Vec<[String; 9]> = std::iter::once(TITLES.map(str::to_owned))
         .chain(rows.iter().map(|row| row.cells(now)))
         .collect();
-    let widths: Vec<usize> = (0..TITLES.len())
-        .map(|column| {
-            let width = |row: &[String; 9]| row.get(column).map_or(0, |cell| cell.width());
-            cells.iter().map(width).max().unwrap_or(0)
-        })
-        .collect();
-    let lines: Vec<String> = cells
+    let widths: [usize; 8] = std::array::from_fn(|column| {
+        let width = |row: &[String; 9]| row.get(column).map_or(0, |cell| cell.width());
+        cells.iter().map(width).max().unwrap_or(0)
+    });
+    let shown = shown(&widths, GAP, cols.map(|cols| cols + GAP));
+    let notes = std::iter::once(Vec::new()).chain(rows.iter().map(Row::notes));
+    let lines = cells
         .iter()
-        .map(|row| {
-            let mut line = String::new();
-            for (cell, width) in row.iter().zip(&widths) {
-                line.push_str(cell);
-                let pad = width.saturating_sub(cell.width()) + 2;
-                line.extend(std::iter::repeat_n(' ', pad));
+        .zip(notes)
+        .flat_map(|(cells, notes)| table_lines(cells, &notes, (&widths, &shown), cols));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The columns that have room, in their order.
+pub(super) fn shown(widths: &[usize; 8], gap: usize, room: Option<usize>) -> Vec<usize> {
+    let mut left = room.unwrap_or(usize::MAX);
+    let mut shown = Vec::new();
+    for column in ORDER {
+        let needs = widths.get(column).copied().unwrap_or(0) + gap;
+        if needs > left && !shown.is_empty() {
+            break;
+        }
+        left = left.saturating_sub(needs);
+        shown.push(column);
+    }
+    shown.sort_unstable();
+    shown
+}
+
+fn table_lines(
+    cells: &[String; 9],
+    notes: &[String],
+    (widths, shown): (&[usize; 8], &[usize]),
+    cols: Option<usize>,
+) -> Vec<String> {
+    let mut line = String::new();
+    for column in shown {
+        let cell = cells.get(*column).map_or("", String::as_str);
+        let width = widths.get(*column).copied().unwrap_or(0) + GAP;
+        line.push_str(cell);
+        line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.width())));
+    }
+    let note = cells.last().map_or("", String::as_str);
+    let Some(cols) = cols else {
+        line.push_str(note);
+        return vec![line.trim_end().to_owned()];
+    };
+    if line.width() + note.width() <= cols {
+        line.push_str(note);
+        return vec![fit(line.trim_end(), cols)];
+    }
+    let indent = if cols < INDENTED_COLS { "" } else { "  " };
+    let below = notes
+        .iter()
+        .flat_map(|note| wrapped(note, cols - indent.len()))
+        .map(|part| fit(&format!("{indent}{}", part.trim_end()), cols));
+    std::iter::once(fit(line.trim_end(), cols))
+        .chain(below)
+        .collect()
+}
+
+/// Lines of at most `cols` columns, broken at blanks, and within a word that is longer.
+fn wrapped(text: &str, cols: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        // A word that no line holds begins where there is room.
+        let is_for_the_next = line.width() + 1 + word.width() > cols && word.width() <= cols;
+        if !line.is_empty() && is_for_the_next {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() && line.width() < cols {
+            line.push(' ');
+        }
+        for c in word.chars() {
+            if !line.is_empty() && line.width() + c.width().unwrap_or(0) > cols {
+                lines.push(std::mem::take(&mut line));
             }
-            let line = line.trim_end();
-            cols.map_or_else(|| line.to_owned(), |cols| fit(line, cols))
-        })
-        .collect();
-    lines.join("\n")
+            line.push(c);
+        }
+    }
+    lines.push(line);
+    lines
 }
 
 /// At most so many columns, with `…` where something was left out.
 pub(super) fn fit(text: &str, cols: usize) -> String {
-    use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
     if text.width() <= cols {
         return text.to_owned();
     }

@@ -5,11 +5,14 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 use serde::Serialize;
 
+use super::axis::Axis;
 use crate::compaction::{Origin, Outcome};
 use crate::event::{CompactionTrigger, Event, EventBody, Timestamp, Tokens};
 
 /// Points kept; beyond them every other one goes, the higher of each two stays.
 const POINTS: usize = 2_048;
+/// Events that are written down at once may differ by less than this in either direction.
+const SETBACK_MS: u64 = 10_000;
 /// Compactions kept, newest last.
 const MARKS: usize = 64;
 
@@ -17,6 +20,9 @@ const MARKS: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Point {
     pub at: Timestamp,
+    /// Its place on the axis, which the clock cannot bend back.
+    #[serde(skip)]
+    pub elapsed_ms: u64,
     pub used_tokens: Option<Tokens>,
 }
 
@@ -53,6 +59,9 @@ pub enum MarkKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mark {
     pub at: Timestamp,
+    /// Its place on the axis, which the clock cannot bend back.
+    #[serde(skip)]
+    pub elapsed_ms: u64,
     pub attempt: Option<String>,
     #[serde(flatten)]
     pub kind: MarkKind,
@@ -121,8 +130,13 @@ pub struct Series {
     /// So many samples make one point.
     stride: u64,
     held: u64,
-    /// Time never goes back on the axis, whatever the clock did.
-    newest: Option<Timestamp>,
+    /// When the event before was, by its own word.
+    last_at: Option<Timestamp>,
+    /// The sum of all steps forward: time on the axis never goes back, whatever the clock did.
+    elapsed_ms: u64,
+    /// How often the clock went back, and how far at most.
+    pub setbacks: u64,
+    pub setback_ms: u64,
     /// A sample came since the newest of the harness's marks.
     is_past_mark: bool,
 }
@@ -144,7 +158,7 @@ impl Series {
 
     /// Folds one event.
     pub fn push(&mut self, event: &Event) {
-        let at = self.newest.map_or(event.at, |newest| newest.max(event.at));
+        let at = event.at;
         if let EventBody::ContextSampled(sample) = &event.body {
             self.window = sample.window_tokens.or(self.window);
             self.is_past_mark |= sample.used_tokens.is_some();
@@ -255,17 +269,37 @@ impl Series {
     }
 
     fn mark(&mut self, at: Timestamp, attempt: Option<String>, kind: MarkKind) {
-        self.newest = Some(at);
-        self.marks.push(Mark { at, attempt, kind });
+        let elapsed_ms = self.advance(at);
+        self.marks.push(Mark {
+            at,
+            elapsed_ms,
+            attempt,
+            kind,
+        });
         if self.marks.len() > MARKS {
             self.marks.remove(0);
             self.dropped_marks += 1;
         }
     }
 
+    /// The place on the axis of what happened next.
+    fn advance(&mut self, at: Timestamp) -> u64 {
+        let last = self.last_at.replace(at).unwrap_or(at);
+        self.elapsed_ms = self.elapsed_ms.saturating_add(at.ms_since(last));
+        let back = last.ms_since(at);
+        if back > SETBACK_MS {
+            self.setbacks += 1;
+            self.setback_ms = self.setback_ms.max(back);
+        }
+        self.elapsed_ms
+    }
+
     fn point(&mut self, at: Timestamp, used_tokens: Option<Tokens>) {
-        self.newest = Some(at);
-        let point = Point { at, used_tokens };
+        let point = Point {
+            at,
+            elapsed_ms: self.advance(at),
+            used_tokens,
+        };
         self.held += 1;
         match self.points.last_mut() {
             // Of those that make one point the highest stays; that it became unknown stays in any case.
@@ -292,15 +326,9 @@ impl Series {
         }
     }
 
-    /// When it begins and ends.
+    /// When it begins and ends, by the clock of each event.
     pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
-        let times = || {
-            self.points
-                .iter()
-                .map(|point| point.at)
-                .chain(self.marks.iter().map(|mark| mark.at))
-        };
-        Some((times().min()?, times().max()?))
+        Axis::of(self).map(|axis| (axis.from, axis.to))
     }
 
     /// The top of the scale.

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::series::{MarkKind, Series};
+use super::axis::Axis;
+use super::series::{Mark, MarkKind, Series};
 use crate::compaction::Outcome;
-use crate::event::{Timestamp, Tokens};
-use crate::text::short_tokens;
+use crate::event::Tokens;
+use crate::text::{short_tokens, shorten};
 
 const WIDTH: f64 = 900.0;
 const LEFT: f64 = 60.0;
@@ -13,6 +14,11 @@ const RIGHT: f64 = 880.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 300.0;
 const LINE: f64 = 18.0;
+/// Between the middles of two letters below the axis.
+const LETTER: f64 = 10.0;
+/// Characters that a line across the picture holds; wider ones would be cut by its edge.
+const LINE_CHARS: usize = 110;
+const TITLE_CHARS: usize = 94;
 
 /// The document; `title` is printable text.
 pub fn svg(series: &Series, title: &str) -> String {
@@ -25,29 +31,33 @@ pub fn svg(series: &Series, title: &str) -> String {
 }
 
 fn write_svg(out: &mut String, series: &Series, title: &str) -> std::fmt::Result {
-    let height = BOTTOM + 52.0 + LINE * f64::from(u16::try_from(series.marks.len()).unwrap_or(0));
+    let axis = Axis::of(series);
+    let notes = axis.as_ref().map_or_else(Vec::new, |it| it.notes(series));
+    let lines = u16::try_from(series.marks.len() + notes.len()).unwrap_or(0);
+    let height = BOTTOM + 52.0 + LINE * f64::from(lines);
     writeln!(
         out,
         r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="ui-monospace, monospace" font-size="12">
 <rect width="{WIDTH}" height="{height}" fill="#ffffff"/>
 <text x="{LEFT}" y="24" font-size="14" fill="#222222">{}</text>"##,
-        escaped(title)
+        escaped(&shorten(title, TITLE_CHARS))
     )?;
-    let Some((from, to)) = series.span() else {
+    let Some(axis) = axis else {
         writeln!(
             out,
             r##"<text x="{LEFT}" y="{TOP}" fill="#666666">nothing was measured yet</text>"##
         )?;
         return writeln!(out, "</svg>");
     };
+    let (from, to) = (axis.from, axis.to);
     let scale = Scale {
-        from,
-        span: float(to.ms_since(from)).max(1.0),
+        axis,
         top: float(series.top()),
     };
     write_ranges(out, series, &scale)?;
-    write_line(out, series, &scale, to)?;
+    write_line(out, series, &scale)?;
     write_marks(out, series, &scale)?;
+    write_legend(out, series, &notes)?;
     writeln!(
         out,
         r##"<line x1="{LEFT}" y1="{BOTTOM}" x2="{RIGHT}" y2="{BOTTOM}" stroke="#888888"/>
@@ -60,14 +70,18 @@ fn write_svg(out: &mut String, series: &Series, title: &str) -> std::fmt::Result
 }
 
 struct Scale {
-    from: Timestamp,
-    span: f64,
+    axis: Axis,
     top: f64,
 }
 
 impl Scale {
-    fn x(&self, at: Timestamp) -> f64 {
-        tenth(LEFT + (RIGHT - LEFT) * float(at.ms_since(self.from)) / self.span)
+    /// Of a place on the axis.
+    fn x(&self, place: u64) -> f64 {
+        tenth(LEFT + (RIGHT - LEFT) * float(place) / float(self.axis.length))
+    }
+
+    fn elapsed(&self, elapsed: u64) -> f64 {
+        self.x(self.axis.place(elapsed))
     }
 
     fn y(&self, tokens: Tokens) -> f64 {
@@ -76,16 +90,27 @@ impl Scale {
 }
 
 fn write_ranges(out: &mut String, series: &Series, scale: &Scale) -> std::fmt::Result {
+    for (from, to) in scale.axis.breaks() {
+        let (x, width) = (scale.x(from), tenth(scale.x(to) - scale.x(from)));
+        let height = BOTTOM - TOP;
+        writeln!(
+            out,
+            r##"<rect x="{x}" y="{TOP}" width="{width}" height="{height}" fill="#000000" fill-opacity="0.06"/>"##
+        )?;
+    }
     if let Some((least, most)) = series.automatic {
         let (y, bottom) = (scale.y(most), scale.y(least));
         let height = tenth((bottom - y).max(2.0));
+        // Below the range, or above one that lies on the axis.
+        let below = y + height + 13.0;
+        let words = tenth(if below < BOTTOM - 4.0 { below } else { y - 4.0 });
         writeln!(
             out,
             r##"<rect x="{LEFT}" y="{y}" width="{}" height="{height}" fill="#f2c14e" fill-opacity="0.35"/>
 <text x="{}" y="{}" fill="#8a6d1a" text-anchor="end">compacted by itself here before</text>"##,
             RIGHT - LEFT,
             RIGHT - 4.0,
-            y + height + 13.0
+            words
         )?;
     }
     if let Some(window) = series.window {
@@ -98,6 +123,10 @@ fn write_ranges(out: &mut String, series: &Series, scale: &Scale) -> std::fmt::R
             y + 4.0,
             short_tokens(window)
         )?;
+        if BOTTOM - y < LINE {
+            // One number beside the other's place.
+            return Ok(());
+        }
     }
     writeln!(
         out,
@@ -106,18 +135,23 @@ fn write_ranges(out: &mut String, series: &Series, scale: &Scale) -> std::fmt::R
     )
 }
 
-fn write_line(out: &mut String, series: &Series, scale: &Scale, to: Timestamp) -> std::fmt::Result {
+fn write_line(out: &mut String, series: &Series, scale: &Scale) -> std::fmt::Result {
     let mut path = String::new();
     let mut is_down = false;
-    let ends = series.points.iter().skip(1).map(|it| it.at).chain([to]);
+    let ends = series
+        .points
+        .iter()
+        .skip(1)
+        .map(|it| scale.elapsed(it.elapsed_ms))
+        .chain([scale.x(scale.axis.length)]);
     for (point, end) in series.points.iter().zip(ends) {
         let Some(used) = point.used_tokens else {
             is_down = false;
             continue;
         };
-        let (x, y) = (scale.x(point.at), scale.y(used));
+        let (x, y) = (scale.elapsed(point.elapsed_ms), scale.y(used));
         let pen = if is_down { 'L' } else { 'M' };
-        write!(path, "{pen}{x} {y}H{}", scale.x(end))?;
+        write!(path, "{pen}{x} {y}H{end}")?;
         is_down = true;
     }
     writeln!(
@@ -126,27 +160,81 @@ fn write_line(out: &mut String, series: &Series, scale: &Scale, to: Timestamp) -
     )
 }
 
+fn colour_of(mark: &Mark) -> &'static str {
+    match &mark.kind {
+        MarkKind::Harness { .. } => "#666666",
+        MarkKind::Managed {
+            outcome: Some(Outcome::Confirmed),
+            ..
+        } => "#2e7d4f",
+        MarkKind::Managed { .. } => "#b3661e",
+    }
+}
+
+/// A line up through the picture for each compaction, and its letter below: beside its neighbours, and led to its line.
 fn write_marks(out: &mut String, series: &Series, scale: &Scale) -> std::fmt::Result {
-    let mut y = BOTTOM + 52.0;
-    for mark in &series.marks {
-        let x = scale.x(mark.at);
-        let colour = match &mark.kind {
-            MarkKind::Harness { .. } => "#666666",
-            MarkKind::Managed {
-                outcome: Some(Outcome::Confirmed),
-                ..
-            } => "#2e7d4f",
-            MarkKind::Managed { .. } => "#b3661e",
-        };
-        let letter = mark.letter();
+    let mut marks: Vec<(f64, char, &str)> = series
+        .marks
+        .iter()
+        .map(|mark| {
+            let x = scale.elapsed(mark.elapsed_ms);
+            (x, mark.letter(), colour_of(mark))
+        })
+        .collect();
+    marks.extend(scale.axis.breaks().map(|(from, to)| {
+        let middle = tenth(f64::midpoint(scale.x(from), scale.x(to)));
+        (middle, '≈', "#444444")
+    }));
+    marks.sort_by(|(one, ..), (other, ..)| one.total_cmp(other));
+    let xs: Vec<f64> = marks.iter().map(|(x, ..)| *x).collect();
+    for ((x, letter, colour), label) in marks.iter().zip(spread(&xs)) {
+        if *letter != '≈' {
+            writeln!(
+                out,
+                r#"<polyline points="{x},{TOP} {x},{BOTTOM} {label},{}" fill="none" stroke="{colour}" stroke-dasharray="2 3"/>"#,
+                BOTTOM + 5.0
+            )?;
+        }
         writeln!(
             out,
-            r#"<line x1="{x}" y1="{TOP}" x2="{x}" y2="{BOTTOM}" stroke="{colour}" stroke-dasharray="2 3"/>
-<text x="{x}" y="{}" fill="{colour}" text-anchor="middle">{letter}</text>
-<text x="{LEFT}" y="{y}" fill="{colour}">{letter}  {}  {}</text>"#,
-            BOTTOM + 14.0,
-            mark.at,
-            escaped(&mark.text())
+            r#"<text x="{label}" y="{}" fill="{colour}" text-anchor="middle">{letter}</text>"#,
+            BOTTOM + 15.0
+        )?;
+    }
+    Ok(())
+}
+
+/// Places from left to right, so far apart that letters do not touch, none beyond the right end.
+fn spread(xs: &[f64]) -> Vec<f64> {
+    let mut least = f64::MIN;
+    let mut places: Vec<f64> = xs
+        .iter()
+        .map(|x| {
+            let place = x.max(least);
+            least = place + LETTER;
+            place
+        })
+        .collect();
+    let mut most = RIGHT;
+    for place in places.iter_mut().rev() {
+        *place = tenth(place.min(most));
+        most = *place - LETTER;
+    }
+    places
+}
+
+fn write_legend(out: &mut String, series: &Series, notes: &[String]) -> std::fmt::Result {
+    let marks = series.marks.iter().map(|mark| {
+        let text = format!("{}  {}  {}", mark.letter(), mark.at, mark.text());
+        (colour_of(mark), text)
+    });
+    let notes = notes.iter().map(|note| ("#444444", note.clone()));
+    let mut y = BOTTOM + 52.0;
+    for (colour, text) in notes.chain(marks) {
+        let text = escaped(&shorten(&text, LINE_CHARS));
+        writeln!(
+            out,
+            r#"<text x="{LEFT}" y="{y}" fill="{colour}">{text}</text>"#
         )?;
         y += LINE;
     }
