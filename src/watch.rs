@@ -148,14 +148,23 @@ pub struct Several {
 impl Several {
     /// Watches nothing yet. Never fails: without a watcher there is the polling interval.
     pub fn new() -> Self {
+        Self::made(notify::recommended_watcher)
+    }
+
+    /// Where the system tells of no changes.
+    pub fn untold() -> Self {
+        Self::made(|_| Err(notify::Error::generic("not asked")))
+    }
+
+    fn made(make: impl FnOnce(Handler) -> notify::Result<RecommendedWatcher>) -> Self {
         let (wake, wakes) = sync_channel(1);
         let told = wake.clone();
-        let started = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        let handler: Handler = Box::new(move |event| {
             if is_change(&event) && told.try_send(()).is_err() {
                 tracing::trace!("a wake is on its way already");
             }
         });
-        let watcher = started
+        let watcher = make(handler)
             .inspect_err(|error| tracing::info!(%error, "no watch is to be had; polling"))
             .ok();
         Self {

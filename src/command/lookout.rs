@@ -75,7 +75,11 @@ struct Wanted {
 impl Lookout {
     pub(super) fn start(layout: Layout, tell: Tell) -> std::io::Result<Self> {
         let wanted = Arc::new(Mutex::new(Wanted::default()));
-        let watch = Several::new();
+        let watch = if fault::is_ordered("watch-untold") {
+            Several::untold()
+        } else {
+            Several::new()
+        };
         let wake = watch.waker();
         let mut looking = Looking {
             layout,

@@ -166,3 +166,28 @@ fn an_owned_run_is_listed_while_it_lives() {
     pty.wait_exit(LIMIT);
     assert!(list(&env).iter().all(|row| row["state"] != "owned"));
 }
+
+#[test]
+fn a_narrow_terminal_shows_each_warning_whole_on_lines_that_fit() {
+    let env = TestEnv::new();
+    Session::new(&env).quiet("SessionStart", &json!({"source": "startup"}));
+    overwrite(state_dirs(&env)[0].join("state.json"), "{");
+    for cols in [80, 60, 40] {
+        let mut pty = Pty::spawn(env.harn(["sessions"]), 24, cols);
+        assert_eq!(pty.wait_exit(LIMIT), 0);
+        let raw = String::from_utf8(pty.raw()).unwrap();
+        let lines: Vec<&str> = raw.lines().collect();
+        let [titles, row, .., last] = lines.as_slice() else {
+            panic!("{raw}");
+        };
+        assert!(
+            titles.starts_with("state") && row.starts_with("open"),
+            "{raw}"
+        );
+        assert_eq!(*last, "  ! the state file is damaged");
+        assert!(
+            lines.iter().all(|line| line.chars().count() <= cols.into()),
+            "{raw}"
+        );
+    }
+}

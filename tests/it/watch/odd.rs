@@ -1,6 +1,7 @@
 //! What no session of a healthy machine looks like: logs of a gigabyte, and places that go away.
 
 use std::fs::{self, OpenOptions};
+use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
 
 use serde_json::{Value, json};
@@ -8,7 +9,8 @@ use serde_json::{Value, json};
 use super::dashboard;
 use crate::run::hosted::LIMIT;
 use crate::session::Session;
-use crate::support::TestEnv;
+use crate::sessions::list;
+use crate::support::{Pty, TestEnv};
 
 const MEGABYTE: u64 = 1 << 20;
 /// Far below what a log of a gigabyte would take.
@@ -88,4 +90,113 @@ fn a_dashboard_on_a_gigabyte_answers_keys_and_stays_small() {
     }
     pty.send(b"q");
     assert_eq!(pty.wait_exit(LIMIT), 0);
+}
+
+#[test]
+fn events_of_other_centuries_are_told_as_what_they_are() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    session.quiet("SessionStart", &json!({"source": "startup"}));
+    let mut log = OpenOptions::new()
+        .append(true)
+        .open(session.dir().join("events.ndjson"))
+        .unwrap();
+    let times = [
+        "1970-01-01T00:00:00.000Z",
+        "2026-05-01T10:00:00.000Z",
+        "2026-05-01T10:10:00.000Z",
+        "2100-01-01T00:00:00.000Z",
+    ];
+    for (seq, at) in (2..).zip(times) {
+        log.write_all(line(seq, at, seq * 1_000).as_bytes())
+            .unwrap();
+    }
+    let row = &list(&env)[0];
+    assert_eq!(
+        (&row["last_event_at"], &row["last_event_age_ms"]),
+        (&json!("2100-01-01T00:00:00.000Z"), &Value::Null)
+    );
+    let mut pty = dashboard(&env);
+    pty.wait_text("heard in 7");
+    pty.wait_text("2 gaps of 56 y to 73 y between events, drawn short");
+    pty.send(b"q");
+    assert_eq!(pty.wait_exit(LIMIT), 0);
+}
+
+#[test]
+fn everything_may_vanish_and_come_back() {
+    let env = TestEnv::new();
+    let start = |id| Session::named(&env, id).quiet("SessionStart", &json!({"source": "startup"}));
+    start("first");
+    let mut pty = dashboard(&env);
+    pty.wait_text("1 session,");
+    fs::remove_dir_all(env.project()).unwrap();
+    pty.wait_text("project directory is gone");
+    fs::remove_dir_all(env.state()).unwrap();
+    pty.wait_text("0 sessions");
+    fs::create_dir(env.project()).unwrap();
+    start("second");
+    pty.wait_text("1 session,");
+    pty.wait_text("second");
+    pty.send(b"q");
+    assert_eq!(pty.wait_exit(LIMIT), 0);
+}
+
+/// As on a network mount: the system tells of no changes.
+#[test]
+fn without_a_watcher_it_looks_by_itself() {
+    if !cfg!(debug_assertions) {
+        return;
+    }
+    let mut env = TestEnv::new();
+    env.set("HARN_FAULT", "watch-untold");
+    let session = Session::new(&env);
+    session.quiet("SessionStart", &json!({"source": "startup"}));
+    let mut pty = dashboard(&env);
+    pty.wait_text("1 session,");
+    session.quiet(
+        "PreToolUse",
+        &json!({"tool_name": "Seldom", "prompt_id": "t1"}),
+    );
+    pty.wait_text("tool=Seldom");
+    Session::named(&env, "s2").quiet("SessionStart", &json!({"source": "startup"}));
+    pty.wait_text("2 sessions");
+    pty.send(b"q");
+    assert_eq!(pty.wait_exit(LIMIT), 0);
+}
+
+#[test]
+fn hostile_names_do_not_reach_the_terminal_as_sequences() {
+    let env = TestEnv::new();
+    let project = env.project().join("p\u{1b}[2Jro\u{9b}31mject");
+    fs::create_dir(&project).unwrap();
+    let git = |args: &[&str]| {
+        let mut command = env.command("git");
+        command.args(args).current_dir(&project);
+        assert_eq!(env.run(command, b"").code, 0, "{args:?}");
+    };
+    git(&["init", "--quiet", "--initial-branch=main"]);
+    git(&["symbolic-ref", "HEAD", "refs/heads/b\u{9b}2Jran\u{202e}ch"]);
+    let id = "s\u{1b}]0;pwned\u{7}\u{202e}x";
+    let payload = json!({
+        "session_id": id, "transcript_path": "/t.jsonl", "cwd": project,
+        "hook_event_name": "SessionStart", "source": "startup",
+    });
+    let mut hook = env.harn(["hook", "claude-code", "SessionStart"]);
+    hook.current_dir(&project);
+    assert_eq!(env.run(hook, payload.to_string().as_bytes()).code, 0);
+    let mut pty = Pty::spawn(env.harn(["watch"]), 30, 140);
+    for text in ["s]0;pwned", "p[2Jro31mject", "b2Jranch"] {
+        pty.wait_text(text);
+    }
+    pty.send(b"/\x1b[200~pro\x9b31m\r");
+    pty.wait_text("match");
+    pty.send(b"q");
+    assert_eq!(pty.wait_exit(LIMIT), 0);
+    let listed = env.run(env.harn(["sessions"]), b"").out();
+    for text in [String::from_utf8(pty.raw()).unwrap(), listed] {
+        for bad in ["\u{1b}]0", "\u{1b}[2Jro", "\u{9b}", "\u{202e}"] {
+            assert!(!text.contains(bad), "{bad:?} in {text:?}");
+        }
+    }
 }
