@@ -262,6 +262,25 @@ mod tests {
     }
 
     #[test]
+    fn several_without_a_watcher_are_waited_for_no_longer_than_the_interval() {
+        let dir = tempfile::tempdir().unwrap();
+        let all = BTreeSet::from([dir.path().to_owned()]);
+        let mut told = Several::new();
+        told.aim(&all);
+        assert!(told.is_watching());
+        std::fs::File::create(dir.path().join("f")).unwrap();
+        assert!((0..10).any(|_| told.wait(Duration::from_secs(10))));
+        // One that cannot be watched makes all of them polled.
+        told.aim(&BTreeSet::from([dir.path().join("missing")]));
+        for mut several in [told, Several::made(no_space), Several::untold()] {
+            several.aim(&BTreeSet::from([dir.path().join("missing")]));
+            assert!(!several.is_watching());
+            // A longer wait would not end within the limit of any test.
+            while several.wait(Duration::from_hours(1)) {}
+        }
+    }
+
+    #[test]
     fn appended_lines_are_found_with_and_without_a_watch() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t");

@@ -72,7 +72,12 @@ impl Axis {
                 format!("≈  {} between two events, drawn short", age(most))
             } else {
                 let (least, most) = (age(least), age(most));
-                format!("≈  {count} gaps of {least} to {most} between events, drawn short")
+                let lengths = if least == most {
+                    most
+                } else {
+                    format!("{least} to {most}")
+                };
+                format!("≈  {count} gaps of {lengths} between events, drawn short")
             });
         }
         let setback = age(series.setback_ms);

@@ -237,6 +237,17 @@ fn a_pause_is_drawn_as_long_as_it_is_unless_nothing_else_could_be_seen() {
     let told = [5, 8, 9, 90].map(|hours| super::super::notes(&of_pause(hours)).join(""));
     let short = ["8 h", "3 d"].map(|age| format!("≈  {age} between two events, drawn short"));
     assert_eq!(told, ["", "", &short[0], &short[1]]);
+    let nights: Vec<Event> = [0, 40, 80]
+        .iter()
+        .flat_map(|hours| {
+            [
+                sample(hours * 3_600, Some(1)),
+                sample(hours * 3_600 + 60, Some(1)),
+            ]
+        })
+        .collect();
+    let twice = ["≈  2 gaps of 39 h between events, drawn short"];
+    assert_eq!(super::super::notes(&of(&nights)), twice);
     let many: Vec<Event> = (0..40).map(|day| sample(day * 86_400, Some(1))).collect();
     assert_eq!(super::super::notes(&of(&many)), Vec::<String>::new());
 }
@@ -281,18 +292,18 @@ fn no_two_labels_of_the_svg_overlap_and_none_leaves_the_picture() {
             events.push(requested(at + number, &name));
             events.push(settled(at + number, &name, Outcome::Refused, Some(&reason)));
         }
-        events.push(sample(90_000, Some(20_000)));
+        events.push(sample(18_000, Some(20_000)));
         of(&events)
     };
-    insta::assert_snapshot!("graph_crowded_svg", svg(&near(7, 45_000), "crowded"));
-    let mut low = near(1, 0);
+    insta::assert_snapshot!("graph_crowded_svg", svg(&near(7, 9_000), "crowded"));
+    let mut low = near(1, 15_000);
     low.automatic = Some((Tokens(900), Tokens(1_000)));
     low.window = Some(Tokens(2_000));
     let all = [
         story(),
         near(64, 0),
-        near(64, 45_000),
-        near(64, 89_936),
+        near(64, 9_000),
+        near(64, 17_936),
         leaping(2_330_000_000),
         low,
     ];

@@ -123,3 +123,27 @@ fn a_vanishing_project_becomes_a_line_with_its_reason() {
     pty.send(b"q");
     assert_eq!(pty.wait_exit(LIMIT), 0);
 }
+
+#[test]
+fn two_hundred_sessions_are_listed_and_the_last_is_reached() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    session.quiet("SessionStart", &json!({"source": "startup"}));
+    let index = env.state().join("harn/index");
+    let known = fs::read_dir(&index)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    // Lines that cannot be read are lines as well.
+    for number in 1..200 {
+        fs::copy(&known, index.join(format!("{number:04}.json"))).unwrap();
+    }
+    let mut pty = dashboard(&env);
+    pty.wait_text("200 sessions");
+    pty.send(b"G");
+    pty.wait_text("0199");
+    pty.send(b"q");
+    assert_eq!(pty.wait_exit(LIMIT), 0);
+}
