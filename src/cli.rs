@@ -68,7 +68,8 @@ pub enum Command {
     Uninstall(UninstallArgs),
     /// Is everything wired, trusted, firing and writable (exit 1 if not)
     #[command(
-        after_help = "Reads only, but for --terminal.\n\nExamples:\n  harn doctor\n  harn doctor --json\n  harn doctor --terminal"
+        after_help = "Changes no settings and no session. In harn's own state directory it writes a probe, takes it away\n\
+                      again, and keeps what installed clients say of their version.\n\nExamples:\n  harn doctor\n  harn doctor --json\n  harn doctor --terminal"
     )]
     Doctor(DoctorArgs),
     /// Print a completion script

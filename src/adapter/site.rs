@@ -47,6 +47,19 @@ pub struct Site {
     pub takes_byte_order_mark: bool,
     /// The key of the settings that turns all hooks off.
     pub off_key: Option<&'static str>,
+    /// The switch of its TOML settings without which no hook runs: a table and a key.
+    pub toml_switch: Option<(&'static str, &'static str)>,
+    pub policy: Policy,
+}
+
+/// What an organisation says, before all of the user's own settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    pub files: &'static [&'static str],
+    /// A folder of more of them, in JSON.
+    pub folder: Option<&'static str>,
+    /// The keys in such a text by which hooks of the user's do not run; none: it cannot be read.
+    pub bars: fn(&str) -> Option<Vec<&'static str>>,
 }
 
 /// The settings of a harness; none where harn has nothing that could be put there.

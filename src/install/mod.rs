@@ -16,6 +16,8 @@ mod toml;
 
 use serde::{Deserialize, Serialize};
 
+use crate::adapter::own::Bridge;
+
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -169,6 +171,11 @@ pub fn hooks_in(format: Format, text: &str, adapter: &str) -> Result<Vec<Found>,
 /// Whether harn's status line is in a text.
 pub fn has_status_line(text: &str, adapter: &str) -> Result<bool, Refusal> {
     status_line::is_ours(text, adapter)
+}
+
+/// harn's status line in a JSON text: its command, and the user's own behind it.
+pub fn status_line_in(text: &str, adapter: &str) -> Result<Option<(String, Bridge)>, Refusal> {
+    status_line::find(text, adapter)
 }
 
 /// Line and column of a byte, up to which all is text.

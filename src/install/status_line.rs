@@ -97,6 +97,17 @@ pub(super) fn is_ours(text: &str, adapter: &str) -> Result<bool, Refusal> {
     Ok(read(text)?.is_some_and(|root| ours(&root, adapter).is_some()))
 }
 
+/// The command of harn's bridge in a text, and what stands behind it.
+pub(super) fn find(text: &str, adapter: &str) -> Result<Option<(String, Bridge)>, Refusal> {
+    let Some(root) = read(text)? else {
+        return Ok(None);
+    };
+    Ok(ours(&root, adapter).map(|(_, command, bridge)| {
+        let command = command.text().unwrap_or_default().to_owned();
+        (command, bridge)
+    }))
+}
+
 fn ours<'a>(root: &'a Node, adapter: &str) -> Option<(&'a Child, &'a Node, Bridge)> {
     let line = root.member(LINE)?;
     let command = line.value.get(COMMAND)?;

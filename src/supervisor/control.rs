@@ -6,7 +6,7 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::net::Shutdown;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -402,6 +402,23 @@ mod peer {
             pid: pid.and_then(|pid| u32::try_from(pid).ok()),
         })
     }
+}
+
+/// Whether somebody listens there. Asks nothing: whoever listens takes a connection without a request for one that broke off.
+pub fn is_heard(socket: &Path) -> io::Result<()> {
+    let stream = nix::sys::socket::socket(
+        nix::sys::socket::AddressFamily::Unix,
+        nix::sys::socket::SockType::Stream,
+        nix::sys::socket::SockFlag::empty(),
+        None,
+    )?;
+    // A queue that nobody empties would hold the asker up for ever.
+    nix::fcntl::fcntl(
+        &stream,
+        nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::O_NONBLOCK),
+    )?;
+    let address = nix::sys::socket::UnixAddr::new(socket)?;
+    Ok(nix::sys::socket::connect(stream.as_raw_fd(), &address)?)
 }
 
 /// Asks a run and passes on what it answers; `progress` is called for each line before the last.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::site::MANAGED;
 use super::status_line::{layers, read};
 use crate::adapter::gauge::{Knobs, Settings};
 use crate::event::Tokens;
@@ -22,12 +23,6 @@ const LEAST_WINDOW: u64 = 100_000;
 /// Held free for the answer, and before that again, in tokens.
 const ANSWER_ROOM: u64 = 20_000;
 const MARGIN: u64 = 13_000;
-/// Where an organisation puts settings that no user's go before.
-const MANAGED: &str = if cfg!(target_os = "macos") {
-    "/Library/Application Support/ClaudeCode/managed-settings.json"
-} else {
-    "/etc/claude-code/managed-settings.json"
-};
 /// Characters of a value that are kept.
 const VALUE_CHARS: usize = 24;
 

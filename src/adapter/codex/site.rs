@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::adapter::site::{Around, Scope, Sheets, Site, user_folder};
+use crate::adapter::site::{Around, Policy, Scope, Sheets, Site, user_folder};
 
 /// The client warns at every start of a folder that has hooks in both files, and drops a `hooks.json` that is not plain
 /// JSON from its first byte to its last (measured on 0.171.0).
@@ -12,7 +12,34 @@ pub(in crate::adapter) const SITE: Site = Site {
     keys: no_keys,
     takes_byte_order_mark: false,
     off_key: None,
+    toml_switch: Some(("features", "hooks")),
+    policy: Policy {
+        files: &[
+            "/etc/codex/requirements.toml",
+            "/etc/codex/managed_config.toml",
+        ],
+        folder: None,
+        bars,
+    },
 };
+
+const MANAGED_ONLY_KEY: &str = "allow_managed_hooks_only";
+/// The feature without which no hook runs.
+const FEATURE: &str = "features.hooks";
+
+fn bars(text: &str) -> Option<Vec<&'static str>> {
+    let table: toml::Table = text.parse().ok()?;
+    let is_only = table.get(MANAGED_ONLY_KEY) == Some(&true.into());
+    let features = table.get("features").and_then(toml::Value::as_table);
+    let is_off = features.and_then(|it| it.get("hooks")) == Some(&false.into());
+    let found = [(MANAGED_ONLY_KEY, is_only), (FEATURE, is_off)];
+    Some(
+        found
+            .into_iter()
+            .filter_map(|(key, is_so)| is_so.then_some(key))
+            .collect(),
+    )
+}
 
 fn sheets(scope: Scope, around: &Around<'_>) -> Option<Sheets> {
     let folder = match scope {
@@ -29,4 +56,29 @@ fn sheets(scope: Scope, around: &Around<'_>) -> Option<Sheets> {
 /// Its submit key is a flag of the run.
 fn no_keys(_: &Around<'_>) -> Option<PathBuf> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_keeps_the_users_hooks_from_running_is_named() {
+        let table: [(&str, Option<&[&str]>); 5] = [
+            ("", Some(&[])),
+            (
+                "allow_managed_hooks_only = false\n[features]\nhooks = true\n",
+                Some(&[]),
+            ),
+            (
+                "allow_managed_hooks_only = true\n",
+                Some(&[MANAGED_ONLY_KEY]),
+            ),
+            ("[features]\nhooks = false\n", Some(&[FEATURE])),
+            ("[[", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(bars(text).as_deref(), expected, "{text}");
+        }
+    }
 }

@@ -1,5 +1,9 @@
 //! `harn doctor --terminal`: the way back for a terminal whose program and host were both killed.
 
+mod live;
+mod past;
+mod wiring;
+
 use std::time::Duration;
 
 use nix::sys::termios::{LocalFlags, OutputFlags};
@@ -49,6 +53,34 @@ fn findings(env: &TestEnv) -> (i32, serde_json::Value) {
     let output = env.run(env.harn(["doctor", "--json"]), b"");
     assert_eq!(output.err(), "");
     (output.code, serde_json::from_str(&output.out()).unwrap())
+}
+
+/// Findings of one check: level, what, and whether it says what to do.
+fn of_check(report: &serde_json::Value, check: &str) -> Vec<(String, String, bool)> {
+    let all = report["findings"].as_array().unwrap();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    all.iter()
+        .filter(|it| it["check"] == check)
+        .map(|it| {
+            (
+                text(&it["level"]),
+                text(&it["what"]),
+                it["hint"].is_string(),
+            )
+        })
+        .collect()
+}
+
+/// The one finding of a level; whatever is not ok says what to do.
+fn only(report: &serde_json::Value, level: &str) -> (String, String) {
+    let all = report["findings"].as_array().unwrap();
+    let silent = |it: &&serde_json::Value| it["level"] != "ok" && !it["hint"].is_string();
+    assert_eq!(all.iter().filter(silent).count(), 0, "{report}");
+    let found = of_level(report, level);
+    let [one] = found.as_slice() else {
+        panic!("{level}: {found:?}");
+    };
+    one.clone()
 }
 
 /// Checks of a level, with what was found.
@@ -118,8 +150,8 @@ fn each_thing_that_keeps_harn_from_working_is_wrong_and_named() {
             env.write(env.home().join(".claude/settings.json"), "{\n  nonsense\n}");
         }),
         ("wiring", "/gone/harn, which cannot be executed", |env| {
-            let hook = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"/gone/harn hook claude-code Stop","timeout":10}]}]}}"#;
-            env.write(env.home().join(".claude/settings.json"), hook);
+            let settings = wiring::settings(&wiring::entries("/gone/harn", &wiring::FIRST_SIX));
+            env.write(env.home().join(".claude/settings.json"), settings);
         }),
         ("wiring", "no plain JSON", |env| {
             env.write(env.home().join(".claude/settings.json"), "{ // mine\n}");
@@ -151,6 +183,52 @@ fn each_thing_that_keeps_harn_from_working_is_wrong_and_named() {
         assert!(wrong.iter().any(is_told), "{what}: {wrong:?}");
         assert_eq!(wrong.len(), 1, "{wrong:?}");
     }
+}
+
+#[test]
+fn without_a_home_nothing_else_is_looked_at() {
+    let env = quiet();
+    let mut command = env.harn(["doctor", "--json"]);
+    for name in [
+        "HOME",
+        "XDG_STATE_HOME",
+        "XDG_CONFIG_HOME",
+        "XDG_RUNTIME_DIR",
+    ] {
+        command.env_remove(name);
+    }
+    let output = env.run(command, b"");
+    let report: serde_json::Value = serde_json::from_str(&output.out()).unwrap();
+    assert_eq!(output.code, 1);
+    let (check, _) = only(&report, "wrong");
+    assert_eq!(check, "state");
+    assert_eq!(report["findings"].as_array().unwrap().len(), 2, "{report}");
+}
+
+/// What the help says of writing is all that is written.
+#[test]
+fn a_machine_that_was_looked_at_holds_what_the_help_names_and_nothing_else() {
+    let mut env = quiet();
+    wiring::put_client(&mut env, "claude", "2.1.197 (Claude Code)");
+    let (code, report) = findings(&env);
+    assert_eq!(code, 0, "{report}");
+    let mut left = Vec::new();
+    let mut open = vec![env.home().to_owned(), env.project().to_owned()];
+    while let Some(dir) = open.pop() {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                left.push(path.strip_prefix(env.root()).unwrap().display().to_string());
+            }
+        }
+    }
+    assert_eq!(left, ["home/.local/state/harn/versions.json"]);
+    let help = env.run(env.harn(["doctor", "--help"]), b"").out();
+    let told = "keeps what installed clients say of their version";
+    assert!(help.contains(told), "{help}");
+    assert!(!help.contains("Reads only"), "{help}");
 }
 
 #[test]
