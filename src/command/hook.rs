@@ -100,7 +100,13 @@ fn answer(layout: &Layout, args: &HookArgs, began: Timestamp) -> Result<(), Hook
     let input = match decode(&manifest, spec, &bytes)? {
         Decoded::Input(input) => *input,
         Decoded::Ignored(why) => {
-            tracing::info!(why, "payload ignored");
+            // A person who wonders why nothing happens looks into the log as it is by default.
+            tracing::warn!(
+                adapter = args.adapter,
+                event = args.event,
+                why,
+                "left alone"
+            );
             return Ok(());
         }
     };

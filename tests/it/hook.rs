@@ -494,3 +494,53 @@ fn sub_agents_in_flight_are_named_and_those_that_stopped_are_not() {
         "{briefing}"
     );
 }
+
+/// Cursor runs the hooks that stand in Claude Code's settings, and marks its payloads.
+#[test]
+fn a_payload_of_cursors_through_claude_codes_hooks_is_left_alone_and_logged() {
+    let events = [
+        "SessionStart",
+        "UserPromptSubmit",
+        "PreToolUse",
+        "PostToolUse",
+        "PreCompact",
+        "Stop",
+        "SessionEnd",
+    ];
+    for event in events {
+        let env = TestEnv::new();
+        env.git_init();
+        let payload = json!({
+            "conversation_id": "c1",
+            "generation_id": "g1",
+            "session_id": "c1",
+            "hook_event_name": event,
+            "cursor_version": "3.2.11",
+            "workspace_roots": [env.project()],
+            "cwd": env.project(),
+            "transcript_path": null,
+            "prompt": "hello",
+            "source": "startup",
+            "trigger": "auto",
+            "tool_name": "Bash",
+        });
+        let output = Session::new(&env).send_raw(event, payload.to_string().as_bytes());
+        assert_silent(&output);
+        let listed = env.run(env.harn(["sessions", "--json"]), b"").out();
+        let listed: Value = serde_json::from_str(&listed).unwrap();
+        assert_eq!(listed["sessions"], json!([]), "{event}");
+        assert!(!env.project().join(".harnery").exists(), "{event}");
+        let state = env.state().join("harn");
+        let left: Vec<String> = fs::read_dir(&state)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        assert_eq!(left, ["log"], "{event}");
+        let log = log_of(&env);
+        assert_eq!(log.lines().count(), 1, "{log}");
+        assert!(
+            log.contains("another harness runs this hook") && log.contains(event),
+            "{log}"
+        );
+    }
+}
