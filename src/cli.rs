@@ -167,7 +167,8 @@ pub struct CompactArgs {
         harn adapter list\n  \
         harn adapter show claude-code\n  \
         harn adapter bench\n  \
-        harn adapter bench --require-installed --json")]
+        harn adapter bench --require-installed --json\n  \
+        harn adapter bench --live claude-code")]
 pub struct AdapterArgs {
     #[command(subcommand)]
     pub command: AdapterCommand,
@@ -206,9 +207,17 @@ pub struct ShowAdapterArgs {
 }
 
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub struct BenchArgs {
     /// Only this adapter
     pub id: Option<String>,
+
+    /// Drive installed clients, too: a whole session each, in a scratch home, against a scripted model on loopback
+    #[arg(long)]
+    pub live: bool,
 
     /// A client that is not installed is a failure
     #[arg(long)]

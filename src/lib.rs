@@ -17,6 +17,7 @@ pub mod install;
 pub mod process;
 pub mod rehearsal;
 pub mod repo;
+pub mod scratch;
 pub mod store;
 pub mod supervisor;
 pub mod telemetry;

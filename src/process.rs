@@ -128,6 +128,15 @@ pub fn has_variable(pid: u32, name: &str, value: &str) -> bool {
     })
 }
 
+/// The processes that were started with this variable; none where the system does not tell.
+pub fn started_with(name: &str, value: &str) -> Vec<Process> {
+    let pids = platform::pids().unwrap_or_default();
+    let with = pids
+        .into_iter()
+        .filter(|pid| has_variable(*pid, name, value));
+    with.filter_map(|pid| Some(see(pid)?.process)).collect()
+}
+
 fn base_name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or(path).to_owned()
 }

@@ -4,7 +4,7 @@
 //! client takes) is shown here as far as harn's own part of it goes; `tests/real/` does the rest. Called by `command::adapter`.
 
 use include_dir::{Dir, DirEntry, include_dir};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::decode::{Decoded, decode};
 use super::gauge::{self, Subject};
@@ -33,7 +33,7 @@ pub enum Seen {
 }
 
 /// How a claim stands to what was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Supported,
@@ -47,7 +47,7 @@ pub enum Verdict {
 }
 
 /// One line of the bench.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     pub dimension: Dimension,
     pub claimed: Support,

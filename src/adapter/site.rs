@@ -58,8 +58,8 @@ pub struct Policy {
     pub files: &'static [&'static str],
     /// A folder of more of them, in JSON.
     pub folder: Option<&'static str>,
-    /// The keys in such a text by which hooks of the user's do not run; none: it cannot be read.
-    pub bars: fn(&str) -> Option<Vec<&'static str>>,
+    /// The keys in the text of such a file by which hooks of the user's do not run; none: it cannot be read.
+    pub bars: fn(&Path, &str) -> Option<Vec<&'static str>>,
 }
 
 /// The settings of a harness; none where harn has nothing that could be put there.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::dispatch::{complain, say, say_json};
+use super::live::{Attested, Live, Stage};
 use super::place;
 use crate::adapter::conformance::{self, Line, Recordings, Verdict};
 use crate::adapter::manifest::{Claim, Dimension, Manifest, Support, Verified, Version};
@@ -10,6 +11,7 @@ use crate::adapter::registry;
 use crate::cli::{AdapterArgs, AdapterCommand, BenchArgs};
 use crate::event::{HarnessId, SCHEMA};
 use crate::exit::Exit;
+use crate::store::attested;
 use crate::supervisor::version;
 
 pub(super) fn run(args: &AdapterArgs) -> anyhow::Result<Exit> {
@@ -38,6 +40,8 @@ struct AdapterWire<'a> {
     programs: &'a [String],
     verified: Option<&'a Verified>,
     claims: Vec<ClaimWire<'a>>,
+    /// What `bench --live` saw last on this machine.
+    attested: Option<Attested>,
 }
 
 #[derive(Serialize)]
@@ -62,8 +66,20 @@ impl<'a> AdapterWire<'a> {
                     claim,
                 })
                 .collect(),
+            attested: attested_of(&manifest.id),
         }
     }
+}
+
+/// The newest rehearsal of an adapter's client; none where there was none, or it cannot be read.
+fn attested_of(id: &HarnessId) -> Option<Attested> {
+    let all = attested::read(&place::layout().ok()?).unwrap_or_else(|error| {
+        tracing::warn!(%error, "what was attested cannot be read");
+        std::collections::BTreeMap::new()
+    });
+    all.into_iter()
+        .find(|(adapter, _)| adapter == id.as_str())
+        .map(|(_, attested)| attested)
 }
 
 #[derive(Serialize)]
@@ -166,6 +182,7 @@ fn show(manifest: &Manifest, is_json: bool) -> anyhow::Result<Exit> {
         Some(verified) => text.push_str(&format_verified(verified)),
         None => text.push_str("verified on no version\n"),
     }
+    let attested = attested_of(&manifest.id);
     for (dimension, claim) in &manifest.claims {
         let basis = serde_json::to_value(claim.basis)?;
         let basis = basis.as_str().unwrap_or_default();
@@ -178,12 +195,32 @@ fn show(manifest: &Manifest, is_json: bool) -> anyhow::Result<Exit> {
         for evidence in &claim.evidence {
             text.extend(["    - ", evidence, "\n"]);
         }
+        let lines = attested.iter().flat_map(|it| &it.dimensions);
+        let line = lines
+            .filter(|line| line.verdict != Verdict::Skipped)
+            .find(|line| line.dimension == *dimension);
+        if let Some((attested, line)) = attested.as_ref().zip(line) {
+            let told = format!("attested {}: {}", format_attested(attested), word_of(line));
+            text.extend(["    ", &told, "\n"]);
+        }
     }
     say(text.trim_end())
 }
 
 fn format_verified(verified: &Verified) -> String {
     format!("verified on {}, {}\n", verified.version, verified.date)
+}
+
+/// Where and when: `on 2.1.197 2026-12-07`.
+fn format_attested(attested: &Attested) -> String {
+    let version = attested.version.as_deref().unwrap_or("an unknown version");
+    let date: String = attested.at.to_string().chars().take(10).collect();
+    format!("on {version} {date}")
+}
+
+fn word_of(line: &Line) -> String {
+    let verdict = serde_json::to_value(line.verdict).unwrap_or_default();
+    verdict.as_str().unwrap_or_default().to_owned()
 }
 
 fn wrapped(text: &str, width: usize) -> Vec<String> {
@@ -217,6 +254,9 @@ struct BenchedWire {
     recordings: usize,
     installed: Vec<InstalledWire>,
     dimensions: Vec<Line>,
+    /// Only where clients are driven.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live: Option<Live>,
 }
 
 #[derive(Serialize)]
@@ -236,10 +276,16 @@ fn bench(args: &BenchArgs) -> anyhow::Result<Exit> {
         },
         None => registry::all().collect(),
     };
-    let benched: Vec<BenchedWire> = manifests.iter().map(benched).collect();
+    let mut benched: Vec<BenchedWire> = manifests.iter().map(benched).collect();
+    if args.live
+        && let Some(exit) = rehearse(&manifests, args.id.is_some(), &mut benched)?
+    {
+        return Ok(exit);
+    }
     let drifts = benched.iter().any(|adapter| {
         let mut lines = adapter.dimensions.iter();
         lines.any(|line| line.verdict == Verdict::Drift)
+            || adapter.live.as_ref().is_some_and(Live::is_bad)
     });
     let missing: Vec<&HarnessId> = manifests
         .iter()
@@ -268,6 +314,28 @@ fn bench(args: &BenchArgs) -> anyhow::Result<Exit> {
     Ok(if ok { Exit::Ok } else { Exit::Failed })
 }
 
+/// Drives the clients; an exit where somebody ended it.
+fn rehearse(
+    manifests: &[Manifest],
+    is_asked_for: bool,
+    benched: &mut [BenchedWire],
+) -> anyhow::Result<Option<Exit>> {
+    let layout = place::layout()?;
+    let mut stage = Stage::open(&layout)?;
+    for (manifest, adapter) in manifests.iter().zip(benched) {
+        if is_asked_for || is_client(manifest) {
+            match stage.rehearse(manifest) {
+                Ok(live) => adapter.live = Some(live),
+                Err(signal) => {
+                    let number = u8::try_from(signal as i32).unwrap_or(0);
+                    return Ok(Some(Exit::Program(128 + number)));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
 /// A program of somebody else's, which may be there or not.
 fn is_client(manifest: &Manifest) -> bool {
     manifest.launch.builtin.is_none() && !manifest.programs.is_empty()
@@ -280,6 +348,7 @@ fn benched(manifest: &Manifest) -> BenchedWire {
         recordings: recordings.count(),
         installed: installed(manifest),
         dimensions: conformance::replay(manifest, &recordings),
+        live: None,
     }
 }
 
@@ -316,17 +385,33 @@ fn text(adapter: &BenchedWire) -> String {
         };
         text.push_str(&[" · ", &client.program, " ", version, ", ", mark].concat());
     }
-    for line in &adapter.dimensions {
-        let verdict = serde_json::to_value(line.verdict).unwrap_or_default();
-        let verdict = verdict.as_str().unwrap_or_default();
+    rows(&adapter.dimensions, &mut text);
+    match &adapter.live {
+        Some(Live::Ran(attested)) => {
+            let heading = format!("\n  driven {}:", format_attested(attested));
+            text.push_str(&heading);
+            rows(&attested.dimensions, &mut text);
+        }
+        Some(Live::Skipped { reason, hint }) => {
+            text.push_str(&["\n  not driven: ", reason, "; hint: ", hint].concat());
+        }
+        Some(Live::Failed { reason }) => {
+            text.push_str(&["\n  driven, and it failed: ", reason].concat());
+        }
+        None => {}
+    }
+    text
+}
+
+fn rows(lines: &[Line], text: &mut String) {
+    for line in lines {
         let mut seen = wrapped(&line.seen, SEEN_CELLS).into_iter();
         let first = seen.next().unwrap_or_default();
-        text.push_str(&format_row(line.dimension.word(), verdict, &first));
+        text.push_str(&format_row(line.dimension.word(), &word_of(line), &first));
         for more in seen {
             text.push_str(&format_row("", "", &more));
         }
     }
-    text
 }
 
 fn format_row(dimension: &str, verdict: &str, seen: &str) -> String {

@@ -134,6 +134,13 @@ pub(super) fn say_json(document: &impl Serialize) -> anyhow::Result<Exit> {
     say(&serde_json::to_string(document)?)
 }
 
+/// One line for people who wait.
+pub(super) fn progress(what: &str) {
+    if let Err(error) = io::stderr().write_all(format!("{what}\n").as_bytes()) {
+        tracing::debug!(%error, what, "standard error is closed");
+    }
+}
+
 /// One line for what failed and why, one for what to do about it.
 pub(super) fn complain(what: &dyn std::fmt::Display, hint: Option<&str>) {
     let mut text = format!("harn: {what}\n");

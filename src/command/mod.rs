@@ -19,6 +19,7 @@ mod graph;
 mod hook;
 mod install;
 mod installed;
+mod live;
 mod log_file;
 mod lookout;
 mod managed;

@@ -300,3 +300,23 @@ pub(super) fn of_project(layout: &Layout, project: &Path) -> Result<Vec<Entry>, 
         .filter(|entry| entry.project() == project)
         .collect())
 }
+
+/// The events in the last part of a session's log, of so many bytes; none where it cannot be read.
+pub(super) fn newest_events(layout: &Layout, entry: &Entry, limit_bytes: u64) -> Vec<Event> {
+    let opened = index::open_context(layout, entry)
+        .and_then(|context| SessionStore::open(&context, &entry.session));
+    let Ok(store) = opened else {
+        return Vec::new();
+    };
+    let end = log::tail(store.dir()).map_or(0, |tail| tail.bytes);
+    let mut offset = end.saturating_sub(limit_bytes);
+    let mut events = Vec::new();
+    while let Ok(batch) = log::read_from(store.dir(), offset) {
+        events.extend(batch.events);
+        if batch.next_offset <= offset {
+            break;
+        }
+        offset = batch.next_offset;
+    }
+    events
+}

@@ -3,7 +3,7 @@
 //! `harn run -- demo` hosts it the way real clients are hosted: it takes `--settings`, runs hook commands, keeps a
 //! transcript and a status file, draws a composer and dialogs, compacts. No model, no account, no network. Left alone it
 //! plays a short story in a scratch repository; a key makes it interactive; a script makes it a test's fixture. It knows
-//! nothing of the rest of harn but `process` (to sweep after killed demos), `repo` (to make its repository) and `text`.
+//! nothing of the rest of harn but `scratch` (its directory), `repo` (to make its repository) and `text`.
 //!
 //! `agent` and what it holds (`composer`, `menu`, `dialog`, `director`) are pure: keys, hook results and the time go in,
 //! effects and a picture (`view`) come out. `session` is the one loop that does IO.

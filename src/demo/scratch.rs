@@ -1,19 +1,16 @@
 //! The demo's own directory: a scratch repository and a home, gone when the demo is gone.
 //!
-//! Lies in the temporary directory as `harn-demo-<pid>-<start time>` (0700). A demo that was killed leaves it; the next one
-//! sees from the name that its process is dead, and sweeps it.
+//! What a demo that was killed has left, the next one sweeps.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::PathBuf;
 
-use nix::unistd::geteuid;
-
-use crate::process::{self, Process};
 use crate::repo;
+use crate::scratch;
 
-const PREFIX: &str = "harn-demo-";
+const KIND: &str = "demo";
 
 /// The greeter, as the story finds it.
 const FILES: [(&str, &str); 3] = [
@@ -27,21 +24,15 @@ const FILES: [(&str, &str); 3] = [
 
 #[derive(Debug)]
 pub(super) struct Scratch {
-    root: PathBuf,
-    keep: bool,
+    room: scratch::Scratch,
     transcript: Option<File>,
     pub(super) has_repository: bool,
 }
 
 impl Scratch {
     pub(super) fn create(keep: bool) -> io::Result<Self> {
-        let own = process::own().ok_or_else(|| io::Error::other("cannot tell the own process"))?;
-        let base = std::env::temp_dir().canonicalize()?;
-        let root = base.join(format!("{PREFIX}{}-{}", own.pid, own.started));
-        DirBuilder::new().mode(0o700).create(&root)?;
         let mut scratch = Self {
-            root,
-            keep,
+            room: scratch::Scratch::create(KIND, keep)?,
             transcript: None,
             has_repository: false,
         };
@@ -59,19 +50,19 @@ impl Scratch {
     }
 
     pub(super) fn is_kept(&self) -> bool {
-        self.keep
+        self.room.is_kept()
     }
 
     pub(super) fn project(&self) -> PathBuf {
-        self.root.join("greeter")
+        self.room.root().join("greeter")
     }
 
     fn sessions(&self) -> PathBuf {
-        self.root.join("home/sessions")
+        self.room.root().join("home/sessions")
     }
 
     fn transcripts(&self) -> PathBuf {
-        self.root.join("home/projects/greeter")
+        self.room.root().join("home/projects/greeter")
     }
 
     pub(super) fn transcript(&self, session: &str) -> PathBuf {
@@ -114,69 +105,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if !self.keep {
-            remove(&self.root);
-        }
-    }
-}
-
-/// Something may still write there (a hook that was cut off): a second try takes that along.
-fn remove(root: &Path) {
-    if fs::remove_dir_all(root).is_err()
-        && let Err(error) = fs::remove_dir_all(root)
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        tracing::warn!(%error, root = %root.display(), "the scratch directory stays");
-    }
-}
-
 /// Removes what demos left that were killed.
 pub(super) fn sweep() {
-    let Ok(entries) = fs::read_dir(std::env::temp_dir()) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let Some(owner) = name.to_str().and_then(owner) else {
-            continue;
-        };
-        let is_ours = fs::symlink_metadata(entry.path())
-            .is_ok_and(|meta| meta.is_dir() && meta.uid() == geteuid().as_raw());
-        if is_ours && !process::is_alive(owner) {
-            remove(&entry.path());
-        }
-    }
-}
-
-/// The process that a scratch directory was made by.
-fn owner(name: &str) -> Option<Process> {
-    let (pid, started) = name.strip_prefix(PREFIX)?.split_once('-')?;
-    Some(Process {
-        pid: pid.parse().ok()?,
-        started: started.parse().ok()?,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_tells_its_process_and_other_names_tell_none() {
-        let process = Process {
-            pid: 7,
-            started: 42,
-        };
-        assert_eq!(owner("harn-demo-7-42"), Some(process));
-        for other in [
-            "harn-demo-7",
-            "harn-demo-x-1",
-            "harn-it-7-42",
-            "harn-demo--",
-        ] {
-            assert_eq!(owner(other), None, "{other}");
-        }
-    }
+    scratch::sweep(KIND);
 }

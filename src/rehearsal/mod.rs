@@ -5,6 +5,7 @@
 
 mod answer;
 mod directive;
+pub mod drive;
 mod log;
 pub mod messages;
 pub mod responses;

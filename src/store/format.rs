@@ -48,6 +48,10 @@ pub const AUTOMATIC: Format = Format {
     name: "harn-automatic",
     version: 1,
 };
+pub const ATTESTED: Format = Format {
+    name: "harn-attested",
+    version: 1,
+};
 pub const RECEIPT: Format = Format {
     name: "harn-receipt",
     version: 1,

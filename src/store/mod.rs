@@ -3,6 +3,7 @@
 //! `layout` knows every path, `dir` is the only door to the file system below them. Called by `command/` and
 //! `supervisor/`; the pure rooms never see a file.
 
+pub mod attested;
 pub mod dir;
 pub mod foreign;
 pub mod format;

@@ -14,6 +14,7 @@ mod hook;
 mod identity;
 mod install;
 mod layering;
+mod live;
 mod note;
 mod packaging;
 mod reliability;

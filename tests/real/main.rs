@@ -6,6 +6,7 @@
 #![cfg(test)]
 
 mod baseline;
+mod bench;
 mod claude_code;
 mod client;
 mod codex;

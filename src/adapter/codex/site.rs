@@ -1,6 +1,6 @@
 //! Where the client's settings files are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::adapter::site::{Around, Policy, Scope, Sheets, Site, user_folder};
 
@@ -26,13 +26,23 @@ pub(in crate::adapter) const SITE: Site = Site {
 const MANAGED_ONLY_KEY: &str = "allow_managed_hooks_only";
 /// The feature without which no hook runs.
 const FEATURE: &str = "features.hooks";
+const REQUIRED_FEATURE: &str = "feature_requirements.hooks";
 
-fn bars(text: &str) -> Option<Vec<&'static str>> {
+/// The feature bars hooks in both files, the other keys in the requirements only (measured on 0.171.0).
+fn bars(path: &Path, text: &str) -> Option<Vec<&'static str>> {
     let table: toml::Table = text.parse().ok()?;
-    let is_only = table.get(MANAGED_ONLY_KEY) == Some(&true.into());
-    let features = table.get("features").and_then(toml::Value::as_table);
-    let is_off = features.and_then(|it| it.get("hooks")) == Some(&false.into());
-    let found = [(MANAGED_ONLY_KEY, is_only), (FEATURE, is_off)];
+    let is_requirement = path.ends_with("requirements.toml");
+    let is_only = is_requirement && table.get(MANAGED_ONLY_KEY) == Some(&true.into());
+    let is_off = |name: &str| {
+        let features = table.get(name).and_then(toml::Value::as_table);
+        features.and_then(|it| it.get("hooks")) == Some(&false.into())
+    };
+    let is_required_off = is_requirement && is_off("feature_requirements");
+    let found = [
+        (MANAGED_ONLY_KEY, is_only),
+        (FEATURE, is_off("features")),
+        (REQUIRED_FEATURE, is_required_off),
+    ];
     Some(
         found
             .into_iter()
@@ -64,7 +74,7 @@ mod tests {
 
     #[test]
     fn what_keeps_the_users_hooks_from_running_is_named() {
-        let table: [(&str, Option<&[&str]>); 5] = [
+        let table: [(&str, Option<&[&str]>); 6] = [
             ("", Some(&[])),
             (
                 "allow_managed_hooks_only = false\n[features]\nhooks = true\n",
@@ -75,10 +85,18 @@ mod tests {
                 Some(&[MANAGED_ONLY_KEY]),
             ),
             ("[features]\nhooks = false\n", Some(&[FEATURE])),
+            (
+                "[feature_requirements]\nhooks = false\n",
+                Some(&[REQUIRED_FEATURE]),
+            ),
             ("[[", None),
         ];
         for (text, expected) in table {
-            assert_eq!(bars(text).as_deref(), expected, "{text}");
+            let told = bars(Path::new("/etc/codex/requirements.toml"), text);
+            assert_eq!(told.as_deref(), expected, "{text}");
         }
+        let managed = Path::new("/etc/codex/managed_config.toml");
+        let both = "allow_managed_hooks_only = true\n[features]\nhooks = false\n";
+        assert_eq!(bars(managed, both), Some(vec![FEATURE]));
     }
 }

@@ -6,13 +6,11 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::super::clock;
-use super::super::session::{self, Session};
+use super::super::session;
 use super::{Finding, Findings, Level};
 use crate::adapter::manifest::{Manifest, SignalKind};
 use crate::event::{Event, EventBody, EventSource, HarnessId, StartSource, Timestamp, TurnEnd};
 use crate::store::Layout;
-use crate::store::index::Entry;
-use crate::store::log;
 use crate::text::age;
 
 /// Of each log, so much of its end is looked at, in bytes.
@@ -37,7 +35,10 @@ pub(super) fn look(
     let entries = session::of_project(layout, project).unwrap_or_default();
     let mut last = BTreeMap::new();
     for entry in entries.iter().filter(|it| it.adapter == manifest.id) {
-        for (kind, at) in latest(&events_of(layout, entry), &manifest.id) {
+        for (kind, at) in latest(
+            &session::newest_events(layout, entry, END_BYTES),
+            &manifest.id,
+        ) {
             let known = last.entry(kind).or_insert(at);
             *known = at.max(*known);
         }
@@ -91,24 +92,6 @@ fn finding(id: &HarnessId, events: Vec<Fired>, now: Timestamp) -> Finding {
         hint: hint.map(str::to_owned),
         events: Some(events),
     }
-}
-
-fn events_of(layout: &Layout, entry: &Entry) -> Vec<Event> {
-    let Ok(session) = Session::glance(layout, entry) else {
-        return Vec::new();
-    };
-    let dir = session.store.dir();
-    let end = log::tail(dir).map_or(0, |tail| tail.bytes);
-    let mut offset = end.saturating_sub(END_BYTES);
-    let mut events = Vec::new();
-    while let Ok(batch) = log::read_from(dir, offset) {
-        events.extend(batch.events);
-        if batch.next_offset <= offset {
-            break;
-        }
-        offset = batch.next_offset;
-    }
-    events
 }
 
 /// The newest time of each signal that hooks brought.

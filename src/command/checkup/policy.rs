@@ -40,7 +40,7 @@ fn one(path: &Path, policy: Policy, id: &str, found: &mut Findings) {
     let Some(bytes) = bytes else { return };
     let text = String::from_utf8_lossy(&bytes);
     let text = text.trim_start_matches('\u{feff}');
-    let Some(bars) = (policy.bars)(text) else {
+    let Some(bars) = (policy.bars)(path, text) else {
         let hint = "ask whoever manages this machine; what it says of hooks is unknown";
         found.warn("policy", format!("{id}: {shown} cannot be read"), hint);
         return;
@@ -130,17 +130,17 @@ mod tests {
             ),
             (
                 "codex",
-                "r.toml",
+                "requirements.toml",
                 b"allow_managed_hooks_only = true\n",
                 Level::Wrong,
-                "codex: r.toml: allow_managed_hooks_only: no hook of yours runs",
+                "codex: requirements.toml: allow_managed_hooks_only: no hook of yours runs",
             ),
             (
                 "codex",
-                "r.toml",
+                "requirements.toml",
                 b"model = \"x\"\n",
                 Level::Ok,
-                "codex: r.toml: it lets hooks run",
+                "codex: requirements.toml: it lets hooks run",
             ),
         ];
         for (id, name, text, level, what) in table {
