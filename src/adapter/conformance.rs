@@ -3,6 +3,8 @@
 //! Pure. Recordings are compiled in. What only a running client can show (a briefing in the next request, a typed command that the
 //! client takes) is shown here as far as harn's own part of it goes; `tests/real/` does the rest. Called by `command::adapter`.
 
+use std::collections::BTreeMap;
+
 use include_dir::{Dir, DirEntry, include_dir};
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +13,7 @@ use super::gauge::{self, Subject};
 use super::manifest::{Dimension, Manifest, SignalKind, Support};
 use super::recipe;
 use super::reply::{Decision, reply};
+use super::report::ReportScanner;
 use crate::compaction::Record;
 use crate::continuity::State;
 use crate::continuity::signal::{HookInput, Signal};
@@ -26,10 +29,14 @@ static ADAPTERS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/adapters");
 pub enum Seen {
     /// It is there, and how it was seen.
     Yes(String),
+    /// Some of it is there, and what is missing was seen as well.
+    Partly(String),
     /// It was looked for and is not there.
     No(String),
     /// There is nothing to look at.
     Nothing(String),
+    /// A recording cannot be read as what it should be: whatever is claimed, nothing bears it out.
+    Broken(String),
 }
 
 /// How a claim stands to what was seen.
@@ -80,6 +87,13 @@ impl Recordings {
             collect(dir, folder, &mut files);
         }
         Self { files }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn with(mut self, path: &str, bytes: Vec<u8>) -> Self {
+        self.files.retain(|(known, _)| known != path);
+        self.files.push((path.to_owned(), bytes.leak()));
+        self
     }
 
     #[cfg(test)]
@@ -134,11 +148,17 @@ pub fn replay(manifest: &Manifest, recordings: &Recordings) -> Vec<Line> {
 pub fn reconcile(dimension: Dimension, claimed: Support, seen: Seen) -> Line {
     let (verdict, seen) = match (claimed, seen) {
         (Support::Supported, Seen::Yes(how)) => (Verdict::Supported, how),
-        (Support::Partial, Seen::Yes(how)) => (Verdict::Partial, how),
+        (Support::Partial, Seen::Partly(how)) => (Verdict::Partial, how),
+        (Support::Partial, Seen::Yes(how)) => {
+            let what = "claimed in part, and nothing recorded shows what is missing";
+            (Verdict::Drift, format!("{what}: {how}"))
+        }
         (Support::Unsupported, Seen::No(how)) => (Verdict::Unsupported, how),
         (Support::Unknown, Seen::Nothing(how)) => (Verdict::Unknown, how),
+        (_, Seen::Broken(how)) => (Verdict::Drift, how),
         (_, Seen::Nothing(how)) => (Verdict::Skipped, how),
-        (Support::Unsupported | Support::Unknown, Seen::Yes(how))
+        (Support::Unsupported | Support::Unknown, Seen::Yes(how) | Seen::Partly(how))
+        | (Support::Supported, Seen::Partly(how))
         | (Support::Supported | Support::Partial | Support::Unknown, Seen::No(how)) => {
             (Verdict::Drift, how)
         }
@@ -154,9 +174,7 @@ pub fn reconcile(dimension: Dimension, claimed: Support, seen: Seen) -> Line {
 fn look(manifest: &Manifest, recordings: &Recordings, dimension: Dimension) -> Seen {
     match dimension {
         Dimension::Telemetry => telemetry(manifest, recordings),
-        Dimension::PreSignal => signal(manifest, recordings, |signal| {
-            matches!(signal, Signal::CompactionAnnounced { .. })
-        }),
+        Dimension::PreSignal => pre_signal(manifest, recordings),
         Dimension::PostSignal => signal(manifest, recordings, is_post),
         Dimension::Injection => injection(manifest, recordings),
         Dimension::TriggerOwned => trigger(manifest, recordings),
@@ -200,6 +218,93 @@ fn inputs(manifest: &Manifest, recordings: &Recordings) -> (Vec<(String, HookInp
     (found, broken)
 }
 
+/// Where the harness's own records of sessions are.
+const RECORDS: [&str; 2] = ["fixtures/transcript/", "fixtures/rollout/"];
+/// Operating system commands of several sessions: seconds, number, text.
+const TIMELINES: &str = "fixtures/osc-timelines.json";
+
+/// Session records that are not whole: a line that is no JSON, or no end of the last line.
+fn broken_records(recordings: &Recordings) -> Vec<String> {
+    let is_whole = |bytes: &[u8]| {
+        let Some(lines) = bytes.strip_suffix(b"\n") else {
+            return false;
+        };
+        let mut lines = lines.split(|byte| *byte == b'\n');
+        lines.all(|line| serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok())
+    };
+    let all = RECORDS.iter().flat_map(|folder| recordings.below(folder));
+    all.filter(|(_, bytes)| !is_whole(bytes))
+        .map(|(path, _)| path.to_owned())
+        .collect()
+}
+
+fn broken(names: &[String]) -> Option<Seen> {
+    (!names.is_empty()).then(|| Seen::Broken(format!("broken recordings: {}", names.join(", "))))
+}
+
+/// What the recipe makes of the recorded sessions.
+fn records(manifest: &Manifest, recordings: &Recordings) -> Vec<Record> {
+    let Some(recipe) = recipe::recipe(&manifest.id, &[]) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (_, bytes) in RECORDS.iter().flat_map(|folder| recordings.below(folder)) {
+        for line in bytes.split(|byte| *byte == b'\n') {
+            let own = session_of(line).unwrap_or_else(|| SessionId::new(""));
+            found.extend((recipe.record)(line, &own));
+        }
+    }
+    found
+}
+
+/// Announcements; where compactions that failed are recorded, too, an announcement is not one.
+fn pre_signal(manifest: &Manifest, recordings: &Recordings) -> Seen {
+    let seen = signal(manifest, recordings, |signal| {
+        matches!(signal, Signal::CompactionAnnounced { .. })
+    });
+    let failed = records(manifest, recordings)
+        .iter()
+        .filter(|it| matches!(it, Record::Reply(_)))
+        .count();
+    match seen {
+        Seen::Yes(how) if failed > 0 => Seen::Partly(format!(
+            "{how}; {failed} recorded attempts came to nothing, so an announcement is no compaction"
+        )),
+        Seen::Yes(how) => Seen::Yes(how),
+        other @ (Seen::Partly(_) | Seen::No(_) | Seen::Nothing(_) | Seen::Broken(_)) => other,
+    }
+}
+
+/// What the recorded operating system commands say of the client's state, read by the scanner that runs use.
+fn timelines(manifest: &Manifest, recordings: &Recordings) -> Result<Option<String>, String> {
+    let Some(report) = &manifest.report else {
+        return Ok(None);
+    };
+    let Some((_, bytes)) = recordings.below(TIMELINES).next() else {
+        return Err("it reports its state, and no report is recorded".to_owned());
+    };
+    let timelines: BTreeMap<String, Vec<(f64, String, String)>> =
+        serde_json::from_slice(bytes).map_err(|error| format!("{TIMELINES}: {error}"))?;
+    let mut count = 0_usize;
+    for (number, text) in timelines.values().flatten().map(|(_, it, text)| (it, text)) {
+        let mut read = 0_usize;
+        let mut scanner = ReportScanner::new(report.osc);
+        scanner.push(
+            format!("\x1b]{number};{text}\x1b\\").as_bytes(),
+            &mut |_| read += 1,
+        );
+        let is_report = *number == report.osc.to_string();
+        if read != usize::from(is_report) {
+            return Err(format!("{TIMELINES}: {number};{text} is read {read} times"));
+        }
+        count += read;
+    }
+    if count == 0 {
+        return Err(format!("{TIMELINES}: no report in it"));
+    }
+    Ok(Some(format!("{count} recorded reports of its state")))
+}
+
 fn is_post(signal: &Signal) -> bool {
     matches!(
         signal,
@@ -213,7 +318,7 @@ fn is_post(signal: &Signal) -> bool {
 fn signal(manifest: &Manifest, recordings: &Recordings, is_it: impl Fn(&Signal) -> bool) -> Seen {
     let (inputs, broken) = inputs(manifest, recordings);
     if !broken.is_empty() {
-        return Seen::No(format!("not decoded: {}", broken.join(", ")));
+        return Seen::Broken(format!("not decoded: {}", broken.join(", ")));
     }
     let names: Vec<String> = inputs
         .iter()
@@ -233,7 +338,10 @@ fn injection(manifest: &Manifest, recordings: &Recordings) -> Seen {
     if manifest.events.is_empty() {
         return Seen::No("no event is wired".into());
     }
-    let (inputs, _) = inputs(manifest, recordings);
+    let (inputs, broken) = inputs(manifest, recordings);
+    if !broken.is_empty() {
+        return Seen::Broken(format!("not decoded: {}", broken.join(", ")));
+    }
     if inputs.is_empty() {
         return Seen::Nothing("no recordings".into());
     }
@@ -295,19 +403,29 @@ fn telemetry(manifest: &Manifest, recordings: &Recordings) -> Seen {
     let Some(gauge) = gauge::gauge(&manifest.id) else {
         return Seen::Nothing("no reader".into());
     };
-    let session = SessionId::new("");
+    if let Some(broken) = broken(&broken_records(recordings)) {
+        return broken;
+    }
     let mut readings = 0_usize;
-    for folder in ["fixtures/transcript/", "fixtures/rollout/"] {
-        for (_, bytes) in recordings.below(folder) {
-            for line in bytes.split(|byte| *byte == b'\n') {
-                let own = session_of(line).unwrap_or_else(|| session.clone());
-                let subject = Subject {
-                    session: &own,
-                    model: None,
-                };
-                let parsed = (gauge.line)(line, subject);
-                readings += usize::from(matches!(parsed.fact, Some(Fact::Reading(_))));
-            }
+    for (path, bytes) in RECORDS.iter().flat_map(|folder| recordings.below(folder)) {
+        let before = readings;
+        for line in bytes.split(|byte| *byte == b'\n') {
+            let own = session_of(line).unwrap_or_else(|| SessionId::new(""));
+            let subject = Subject {
+                session: &own,
+                model: None,
+            };
+            let parsed = (gauge.line)(line, subject);
+            readings += usize::from(matches!(parsed.fact, Some(Fact::Reading(_))));
+        }
+        let is_named = manifest
+            .claims
+            .get(&Dimension::Telemetry)
+            .is_some_and(|claim| claim.evidence.iter().any(|it| it == path));
+        if is_named && readings == before {
+            return Seen::Broken(format!(
+                "no measurement in {path}, which is named as evidence"
+            ));
         }
     }
     let mut lines = 0_usize;
@@ -320,7 +438,7 @@ fn telemetry(manifest: &Manifest, recordings: &Recordings) -> Seen {
         let stdin = recorded.and_then(|it| it.stdin);
         let bytes = stdin.as_ref().map_or(bytes, |it| it.get().as_bytes());
         match gauge.status_line.map(|parse| parse(bytes)) {
-            Some(None) => return Seen::No(format!("not read: {path}")),
+            Some(None) => return Seen::Broken(format!("not read: {path}")),
             Some(Some(_)) => lines += 1,
             None => {}
         }
@@ -349,19 +467,20 @@ fn trigger(manifest: &Manifest, recordings: &Recordings) -> Seen {
     let Some(recipe) = recipe::recipe(&manifest.id, &[]) else {
         return Seen::No("harn knows no way to type its command".into());
     };
-    let mut boundaries = 0_usize;
-    for folder in ["fixtures/transcript/", "fixtures/rollout/"] {
-        for (_, bytes) in recordings.below(folder) {
-            for line in bytes.split(|byte| *byte == b'\n') {
-                let own = session_of(line).unwrap_or_else(|| SessionId::new(""));
-                let record = (recipe.record)(line, &own);
-                boundaries += usize::from(matches!(record, Some(Record::Boundary { .. })));
-            }
-        }
+    if let Some(broken) = broken(&broken_records(recordings)) {
+        return broken;
     }
+    let reports = match timelines(manifest, recordings) {
+        Ok(reports) => reports.map_or_else(String::new, |it| format!("; {it}")),
+        Err(why) => return Seen::Broken(why),
+    };
+    let boundaries = records(manifest, recordings)
+        .iter()
+        .filter(|it| matches!(it, Record::Boundary { .. }))
+        .count();
     if boundaries > 0 {
         Seen::Yes(format!(
-            "a recipe for {}, and {boundaries} recorded compactions that it takes for proof",
+            "a recipe for {}, and {boundaries} recorded compactions that it takes for proof{reports}",
             recipe.manner.command
         ))
     } else {
@@ -373,93 +492,20 @@ fn resume(manifest: &Manifest, recordings: &Recordings) -> Seen {
     if manifest.launch.builtin.is_some() {
         return Seen::No("it ends with its run".into());
     }
-    signal(manifest, recordings, |signal| {
-        matches!(
-            signal,
-            Signal::SessionStarted {
-                source: StartSource::Resume
-            }
+    let starts = |wanted: StartSource| {
+        signal(
+            manifest,
+            recordings,
+            move |signal| matches!(signal, Signal::SessionStarted { source } if *source == wanted),
         )
-    })
+    };
+    match (starts(StartSource::Resume), starts(StartSource::Fork)) {
+        (Seen::Yes(how), Seen::Yes(fork)) => Seen::Yes(format!("{how}; a fork, too: {fork}")),
+        (Seen::Yes(how), _) => Seen::Partly(format!("{how}; no recorded start tells of a fork")),
+        (seen, _) => seen,
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::adapter::manifest::Basis;
-    use crate::adapter::registry;
-
-    #[test]
-    fn nothing_that_is_claimed_drifts_from_what_the_recordings_show() {
-        for manifest in registry::all() {
-            let lines = replay(&manifest, &Recordings::of(&manifest));
-            let drift: Vec<_> = lines
-                .iter()
-                .filter(|line| line.verdict == Verdict::Drift)
-                .collect();
-            assert_eq!(drift, Vec::<&Line>::new(), "{}", manifest.id);
-            assert_eq!(lines.len(), manifest.claims.len(), "{}", manifest.id);
-        }
-    }
-
-    #[test]
-    fn a_claim_that_was_changed_and_a_recording_that_is_gone_are_drift() {
-        let verdict = |manifest: &Manifest, recordings: &Recordings, dimension| {
-            let lines = replay(manifest, recordings);
-            lines
-                .into_iter()
-                .find(|line| line.dimension == dimension)
-                .map(|line| line.verdict)
-        };
-        for id in ["claude-code", "codex"] {
-            let mut manifest = registry::load(id).unwrap();
-            let recordings = Recordings::of(&manifest);
-            for dimension in Dimension::ALL {
-                let honest = manifest.claims[&dimension].support;
-                let claim = manifest.claims.get_mut(&dimension).unwrap();
-                claim.support = match honest {
-                    Support::Unsupported => Support::Supported,
-                    Support::Supported | Support::Partial | Support::Unknown => {
-                        Support::Unsupported
-                    }
-                };
-                assert_eq!(
-                    verdict(&manifest, &recordings, dimension),
-                    Some(Verdict::Drift),
-                    "{id} {dimension:?}"
-                );
-                manifest.claims.get_mut(&dimension).unwrap().support = honest;
-            }
-            let fewer = Recordings::of(&manifest).without("PreCompact");
-            assert_eq!(
-                verdict(&manifest, &fewer, Dimension::PreSignal),
-                Some(Verdict::Drift)
-            );
-        }
-    }
-
-    /// A verified claim has evidence, and what it names is there.
-    #[test]
-    fn no_claim_is_verified_without_evidence() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-        for manifest in registry::all() {
-            for (dimension, claim) in &manifest.claims {
-                let is_shown = claim.basis != Basis::Verified || !claim.evidence.is_empty();
-                assert!(is_shown, "{} {dimension:?}", manifest.id);
-                for evidence in &claim.evidence {
-                    let below = if evidence.starts_with("fixtures/") {
-                        root.join("adapters").join(manifest.id.as_str())
-                    } else {
-                        root.to_owned()
-                    };
-                    assert!(below.join(evidence).exists(), "{}: {evidence}", manifest.id);
-                }
-            }
-            let is_verified = manifest
-                .claims
-                .values()
-                .any(|claim| claim.basis == Basis::Verified);
-            assert_eq!(is_verified, manifest.verified.is_some(), "{}", manifest.id);
-        }
-    }
-}
+#[path = "conformance_tests.rs"]
+mod tests;

@@ -1,7 +1,7 @@
 //! What a rehearsed session showed, dimension by dimension. Pure.
 
 use crate::adapter::conformance::{Line, Seen, reconcile};
-use crate::adapter::manifest::{Dimension, Manifest};
+use crate::adapter::manifest::{Dimension, Manifest, Support};
 use crate::event::{CheckpointTrigger, Event, EventBody, EventSource, StartSource};
 use crate::rehearsal::{Entry, Kind};
 use crate::telemetry::Confidence;
@@ -28,8 +28,15 @@ pub(super) fn is_complete(rehearsed: &Rehearsed) -> Result<(), &'static str> {
 /// Held against the claims.
 pub(super) fn judge(manifest: &Manifest, rehearsed: &Rehearsed) -> Vec<Line> {
     let of = |dimension| {
-        let seen = look(rehearsed, dimension);
-        reconcile(dimension, manifest.support(dimension), seen)
+        let claimed = manifest.support(dimension);
+        let mut seen = look(rehearsed, dimension);
+        // One session shows that it is there, not that nothing of it is missing.
+        if let Seen::Yes(how) = &mut seen
+            && claimed == Support::Partial
+        {
+            seen = Seen::Partly(std::mem::take(how));
+        }
+        reconcile(dimension, claimed, seen)
     };
     Dimension::ALL.into_iter().map(of).collect()
 }

@@ -94,3 +94,28 @@ fn a_hook_below_a_hook_does_nothing() {
     assert_eq!((output.out(), output.code), (String::new(), 0));
     assert!(!env.project().join(".harnery").exists());
 }
+
+/// What has no verified lifecycle gets nothing, and is told why.
+#[test]
+fn a_harness_that_is_wired_for_nothing_cannot_be_installed_for() {
+    for (id, told) in [
+        (
+            "cursor",
+            "nothing to install for Cursor: nothing of its lifecycle was verified, so harn wires nothing",
+        ),
+        ("generic", "nothing to install for "),
+    ] {
+        for scope in ["user", "project"] {
+            let env = TestEnv::new();
+            let output = env.run(env.harn(["install", id, "--scope", scope]), b"");
+            assert_eq!((output.out(), output.code), (String::new(), 3), "{id}");
+            assert!(
+                output.err().starts_with(&format!("harn: {told}")),
+                "{}",
+                output.err()
+            );
+            let left = |dir: &Path| fs::read_dir(dir).unwrap().count();
+            assert_eq!((left(env.home()), left(env.project())), (0, 0), "{id}");
+        }
+    }
+}
