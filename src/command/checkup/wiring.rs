@@ -33,6 +33,7 @@ pub(super) fn look(
         project,
     };
     let mut scopes = Vec::new();
+    let mut files = Vec::new();
     let mut is_shared_only = true;
     let mut events = Vec::new();
     for (scope, name) in [
@@ -40,6 +41,12 @@ pub(super) fn look(
         (Scope::Project, "project"),
         (Scope::Local, "local"),
     ] {
+        // Whoever stands in their home has the user's settings for the project's.
+        let sheets = (site.sheets)(scope, &around);
+        if sheets.is_none() || files.contains(&sheets) {
+            continue;
+        }
+        files.push(sheets);
         let holders = holders(layout, (site, scope), &around, id, found);
         let hooks: Vec<&install::Found> = holders.iter().flat_map(|it| &it.hooks).collect();
         if hooks.is_empty() {

@@ -274,3 +274,19 @@ fn an_installed_client_is_held_against_the_version_that_was_verified() {
         ["claude is not on PATH", "codex is not on PATH"].map(|it| json!(["ok", it, false]));
     assert_eq!(absent[..2], expected);
 }
+
+#[test]
+fn whoever_stands_in_their_home_has_one_file_and_not_two() {
+    let env = quiet();
+    let installed = env.run(env.harn(["install", "claude-code"]), b"");
+    assert_eq!(installed.code, 0, "{}", installed.err());
+    let mut command = env.harn(["doctor", "--json"]);
+    command.current_dir(env.home());
+    let output = env.run(command, b"");
+    let report: Value = serde_json::from_str(&output.out()).unwrap();
+    let wired = "claude-code: 6 hooks in the user settings".to_owned();
+    assert_eq!(
+        of_check(&report, "wiring"),
+        [("ok".to_owned(), wired, false)]
+    );
+}
