@@ -248,6 +248,37 @@ fn checkpoints_by_hand_from_two_processes_are_all_kept() {
 }
 
 #[test]
+fn notes_from_parallel_processes_and_hooks_are_all_kept() {
+    let env = TestEnv::new();
+    let session = Session::new(&env);
+    session.quiet("SessionStart", &json!({"source": "startup"}));
+    for round in 0..4 {
+        let mut children = Vec::new();
+        for number in 0..4 {
+            let mut command = env.harn(["note", &format!("note {round}/{number}")]);
+            children.push(command.stdout(Stdio::null()).spawn().unwrap());
+        }
+        announce(&session, "auto", &format!("t{round}"));
+        for mut child in children {
+            assert!(child.wait().unwrap().success());
+        }
+    }
+    announce(&session, "auto", "last");
+    let capsule = session.capsule(5);
+    let mut texts: Vec<&str> = capsule["work"]["notes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|note| note["text"].as_str().unwrap())
+        .collect();
+    texts.sort_unstable();
+    let wanted: Vec<String> = (0..16)
+        .map(|it| format!("note {}/{}", it / 4, it % 4))
+        .collect();
+    assert_eq!(texts, wanted);
+}
+
+#[test]
 fn the_first_commit_other_bytes_and_files_beyond_the_list_are_all_told() {
     let env = TestEnv::new();
     env.git(["init", "--quiet", "--initial-branch=main"]);
